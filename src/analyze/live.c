@@ -1,0 +1,205 @@
+/* live.c: the blocks that are live at one instant, and the walk over all changes of that set.
+ *
+ * Lives are read off the peer column alone: a block lives from its alloc row up to, but not
+ * including, the row that ends it. No table of addresses is needed.
+ */
+#include "analyze/live.h"
+#include "base/mem.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum gms_level live_level(const struct model *m, uint8_t device)
+{
+	const uint8_t *op = m->ev.op, *dev = m->ev.device;
+	size_t row;
+
+	for (row = 0; row < m->ev.n; row++)
+		if (op[row] >> 3 == GMS_K_BLOCK && dev[row] == device)
+			return GMS_FRAMEWORK;
+	return GMS_DRIVER;
+}
+
+void live_roles(enum gms_level level, uint8_t role[256])
+{
+	unsigned kind;
+
+	memset(role, LIVE_NONE, 256);
+	for (kind = 0; kind < GMS_KINDS; kind++) {
+		const struct gms_kind_info *info = &gms_kind_info[kind];
+		bool counts = level == GMS_FRAMEWORK ? kind == GMS_K_BLOCK
+						     : info->level == GMS_DRIVER && info->flags & GMS_ON_DEVICE;
+
+		if (counts)
+			role[GMS_OP(kind, GMS_A_ALLOC)] = LIVE_ALLOC;
+		/* A driver's free may name another kind than the alloc it ends, so the alloc decides. */
+		if (info->level == level) {
+			role[GMS_OP(kind, GMS_A_FREE)] = LIVE_FREE;
+			role[GMS_OP(kind, GMS_A_FREE_REQUESTED)] = LIVE_FREE;
+		}
+	}
+}
+
+/* The alloc row that the free at row ends, if that block counted for the device. */
+static inline uint32_t ended_by(const struct columns *c, size_t row, uint8_t device, const uint8_t role[256])
+{
+	uint32_t alloc = c->peer[row];
+
+	if (alloc == MODEL_NO_PEER || c->peer[alloc] != row || c->device[alloc] != device ||
+	    role[c->op[alloc]] != LIVE_ALLOC)
+		return MODEL_NO_PEER;
+	return alloc;
+}
+
+int live_sign(const struct model *m, size_t row, uint8_t device, enum gms_level level)
+{
+	uint8_t role[256];
+
+	live_roles(level, role);
+	switch (role[m->ev.op[row]]) {
+	case LIVE_ALLOC:
+		return m->ev.device[row] == device;
+	case LIVE_FREE:
+		return -(ended_by(&m->ev, row, device, role) != MODEL_NO_PEER);
+	default:
+		return 0;
+	}
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct replaced *x = a, *y = b;
+
+	return x->by < y->by ? -1 : x->by > y->by;
+}
+
+static void find_replaced(struct live_walk *w)
+{
+	const struct columns *c = &w->m->ev;
+	size_t row, cap = 0;
+
+	for (row = 0; row < c->n; row++) {
+		uint32_t end = c->peer[row];
+
+		if (w->role[c->op[row]] != LIVE_ALLOC || c->device[row] != w->device || end == MODEL_NO_PEER ||
+		    GMS_OP_ACTION(c->op[end]) != GMS_A_ALLOC)
+			continue;
+		*VEC_PUSH(w->replaced, w->n_replaced, cap) = (struct replaced){end, (uint32_t)row};
+	}
+	if (w->n_replaced)
+		qsort(w->replaced, w->n_replaced, sizeof *w->replaced, by_row);
+}
+
+void live_begin(struct live_walk *w, const struct model *m, uint8_t device)
+{
+	*w = (struct live_walk){.m = m, .device = device};
+	live_roles(live_level(m, device), w->role);
+	if (m->anomalies.alloc_live)
+		find_replaced(w);
+}
+
+bool live_next(struct live_walk *w)
+{
+	const struct columns *c = &w->m->ev;
+
+	while (w->next < c->n) {
+		size_t row = w->next++;
+		uint8_t role = w->role[c->op[row]];
+
+		w->begins = w->ends = MODEL_NO_PEER;
+		if (role == LIVE_ALLOC && c->device[row] == w->device)
+			w->begins = (uint32_t)row;
+		else if (role == LIVE_FREE)
+			w->ends = ended_by(c, row, w->device, w->role);
+		if (w->at_replaced < w->n_replaced && w->replaced[w->at_replaced].by == row)
+			w->ends = w->replaced[w->at_replaced++].old;
+		if (w->begins == MODEL_NO_PEER && w->ends == MODEL_NO_PEER)
+			continue;
+		w->row = row;
+		return true;
+	}
+	return false;
+}
+
+void live_end(struct live_walk *w)
+{
+	free(w->replaced);
+	w->replaced = NULL;
+}
+
+size_t live_peak_row(const struct model *m, uint8_t device)
+{
+	struct live_walk w;
+	uint64_t now = 0, peak = 0;
+	size_t at = m->n_initial - 1;
+
+	for (live_begin(&w, m, device); live_next(&w);) {
+		if (w.ends != MODEL_NO_PEER)
+			now -= m->ev.size[w.ends];
+		if (w.begins != MODEL_NO_PEER)
+			now += m->ev.size[w.begins];
+		if (now > peak) {
+			peak = now;
+			if (w.row >= m->n_initial)
+				at = w.row;
+		} else if (w.row < m->n_initial) {
+			peak = now;
+		}
+	}
+	live_end(&w);
+	return at;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct live_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static void add_block(struct live *l, struct live_row *row, uint64_t bytes, int64_t t_ns)
+{
+	if (!row->count || t_ns < row->first_t_ns)
+		row->first_t_ns = t_ns;
+	if (!row->count || t_ns > row->last_t_ns)
+		row->last_t_ns = t_ns;
+	row->bytes += bytes;
+	row->count++;
+	l->bytes += bytes;
+	l->count++;
+}
+
+void live_at(const struct model *m, uint8_t device, size_t row, struct live *out)
+{
+	const struct columns *c = &m->ev;
+	uint32_t *place = mem_zalloc(m->stacks.n, sizeof *place); /* of a stack in out->rows, plus one */
+	size_t n = row < c->n ? row + 1 : row == SIZE_MAX ? 0 : c->n, cap = 0, i;
+	uint8_t role[256];
+
+	*out = (struct live){0};
+	live_roles(live_level(m, device), role);
+	for (i = 0; i < n; i++) {
+		uint32_t stack;
+
+		if (role[c->op[i]] != LIVE_ALLOC || c->peer[i] < n || c->device[i] != device)
+			continue;
+		stack = c->stack[i];
+		if (!place[stack]) {
+			*VEC_PUSH(out->rows, out->n, cap) = (struct live_row){.stack = stack};
+			place[stack] = (uint32_t)out->n;
+		}
+		add_block(out, &out->rows[place[stack] - 1], c->size[i], c->t_ns[i]);
+	}
+	free(place);
+	if (out->n)
+		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
+}
+
+void live_free(struct live *l)
+{
+	free(l->rows);
+	*l = (struct live){0};
+}
