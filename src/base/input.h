@@ -1,7 +1,6 @@
 /* input.h: a file, "-" (standard input) or a gzip of either, as one range of bytes.
  *
- * A plain file is memory-mapped; a pipe or a gzip is read whole. input_peek recognises
- * the format from the first bytes without reading the rest.
+ * A plain file is memory-mapped; a pipe or a gzip is read whole.
  */
 #ifndef BASE_INPUT_H
 #define BASE_INPUT_H

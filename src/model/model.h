@@ -42,7 +42,7 @@ struct columns {
 	uint64_t *addr, *size;
 	uint32_t *slack; /* block - size; UINT32_MAX = not known; NULL: no row knows */
 	uint32_t *stack;
-	uint32_t *peer; /* after model_link: alloc → the row that ends it (free_requested, else free), any free → its alloc */
+	uint32_t *peer; /* after model_link: alloc → the row that ends it (free_requested, else free, else the alloc that replaced it), any free → its alloc */
 	uint16_t *stream, *thread, *pool;
 	uint8_t *op, *device;
 	size_t n, cap;
@@ -120,6 +120,12 @@ struct anomalies { /* counted by model_link */
 	uint64_t free_null;
 };
 
+/* An alloc over a live address: from `row` on, the allocation `old` no longer counts. In row order.
+ * A pass that adds allocations must subtract old's bytes when it comes to row. */
+struct replaced {
+	uint32_t row, old;
+};
+
 struct setting { /* allocator settings of the source, by PyTorch's key names */
 	uint32_t key, value;
 };
@@ -187,6 +193,8 @@ struct model {
 	struct device_info device[256];
 
 	struct anomalies anomalies;
+	struct replaced *replaced;
+	size_t n_replaced, cap_replaced;
 	bool linked;
 };
 

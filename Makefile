@@ -1,0 +1,171 @@
+# Makefile: builds, checks, demonstrates and packs gpumemsnap. `make help` lists the targets.
+#
+# Every src/LAYER/*.c, tests/unit/test_*.c, samples/*.c … is found by wildcard: a new file needs
+# no change here. The build tree mirrors the installed one ($B/bin, $B/lib/gpumemsnap), so that
+# every program finds its neighbours the same way before and after installation.
+
+.DEFAULT_GOAL := all
+VERSION  := 0.1.0
+PREFIX   ?= /usr/local
+B        ?= build$(if $(SAN),-san)
+V        ?= 0
+CFLAGS   ?= -O2 -g
+WERROR   ?=
+include vendor/vendor.mk
+
+Q        := $(if $(filter 1,$(V)),,@)
+say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(B)/%,%,$(2))')
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 $(if $(WERROR),-Werror)
+BASE     := -std=gnu11 -D_GNU_SOURCE -DGPUMEMSNAP_VERSION='"$(VERSION)"' -Isrc -Iinclude $(WARN) $(CFLAGS) -MMD -MP
+CLI_FLAGS   = $(BASE) $(SANFLAGS) $(DEP_CFLAGS) $(CLI_EXTRA)
+GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
+LIB_FLAGS   = $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
+
+# --- what there is -------------------------------------------------------------------------
+CLI_LAYERS := base wire model symbol format analyze render cli
+CLI_SRC    := $(foreach l,$(CLI_LAYERS),$(wildcard src/$(l)/*.c))
+CORE_SRC   := $(wildcard src/alloc/core*.c)
+FACE_SRC   := $(filter-out $(CORE_SRC) $(wildcard src/alloc/shim*.c),$(wildcard src/alloc/*.c))
+SHIM_SRC   := $(wildcard src/alloc/shim*.c)
+REC_SRC    := $(wildcard src/record/*.c)
+SIM_SRC    := $(wildcard src/simcuda/*.c)
+UNIT_SRC   := $(wildcard tests/unit/test_*.c)
+FAULT_SRC  := $(wildcard tests/fault/*.c)
+BENCH_SRC  := $(wildcard tests/bench/*.c)
+STRESS_SRC := $(wildcard tests/stress/*.c)
+SAMPLE_SRC := $(wildcard samples/*.c)
+FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
+
+obj       = $(patsubst %.c,$(B)/obj/%.o,$(1))
+pic       = $(patsubst %.c,$(B)/pic/%.o,$(1))
+CLI_OBJ   := $(call obj,$(CLI_SRC) $(CORE_SRC)) $(FONT_OBJ)
+LIB_OBJ   := $(filter-out $(B)/obj/src/cli/main.o,$(CLI_OBJ))
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
+FAULT_BIN := $(if $(HAVE_CUDA),$(patsubst tests/fault/%.c,$(B)/tests/fault/%,$(FAULT_SRC)))
+BENCH_BIN := $(if $(HAVE_CUDA),$(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)))
+STRESS_BIN := $(if $(HAVE_CUDA),$(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(STRESS_SRC)))
+SAMPLE_BIN := $(if $(HAVE_CUDA),$(patsubst samples/%.c,$(B)/samples/%,$(SAMPLE_SRC)))
+FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(FUZZ_SRC))
+
+L         := $(B)/lib/gpumemsnap
+PROGRAM   := $(B)/bin/gpumemsnap
+GUESTS    := $(if $(HAVE_CUDA),$(if $(REC_SRC),$(L)/libgpumemsnap.so $(L)/libunwind.so.8) \
+             $(if $(SIM_SRC),$(L)/sim/libcuda.so.1) $(if $(SHIM_SRC),$(L)/libgpumemcache.so))
+ALLOCATOR := $(if $(HAVE_CUDA),$(if $(FACE_SRC),$(B)/lib/libgpumemalloc.so $(B)/lib/libgpumemalloc.a))
+
+all: need-build $(PROGRAM) $(GUESTS) $(ALLOCATOR) $(SAMPLE_BIN)
+ifndef HAVE_CUDA
+	@echo 'note: no CUDA headers (CUDA_HOME, /usr/local/cuda, pkg-config cuda): the analyser alone was built, without record and the allocator'
+endif
+
+# --- compiling -----------------------------------------------------------------------------
+$(B)/obj/src/alloc/%.o: src/alloc/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CLI_FLAGS) -c $< -o $@
+$(B)/obj/%.o: %.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CLI_FLAGS) -c $< -o $@
+$(B)/pic/src/alloc/%.o: src/alloc/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_FLAGS) -c $< -o $@
+$(B)/pic/%.o: %.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GUEST_FLAGS) -c $< -o $@
+
+$(PROGRAM): $(CLI_OBJ)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib/gpumemsnap' $(DEP_LIBS)
+
+$(L)/libgpumemsnap.so: $(call pic,$(REC_SRC)) $(wildcard src/record/*.map)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+		-o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
+$(L)/sim/libcuda.so.1: $(call pic,$(SIM_SRC)) $(wildcard src/simcuda/*.map)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+		-o $@ $(filter %.o,$^) $(LDFLAGS) -lpthread
+	@ln -sf libcuda.so.1 $(@D)/libcuda.so
+$(L)/libgpumemcache.so: $(call pic,$(SHIM_SRC) $(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/shim*.map)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+		-o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
+$(B)/lib/libgpumemalloc.so: $(call pic,$(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/libgpumemalloc.map)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared $(if $(SAN),,-Wl$(,)-z$(,)defs) -Wl,-soname,$(@F).0 \
+		$(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
+	@ln -sf $(@F) $@.0
+$(B)/lib/libgpumemalloc.a: $(call pic,$(CORE_SRC) $(FACE_SRC))
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(L)/libunwind.so.8:
+	@mkdir -p $(@D)
+	$(Q)cp -L $(LIBUNWIND_SO) $@ && cp -L $(LIBLZMA_SO) $(@D)/liblzma.so.5
+, := ,
+
+# --- samples and test programs -------------------------------------------------------------
+$(B)/samples/gma_%: samples/gma_%.c $(ALLOCATOR) $(GUESTS)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< -L$(B)/lib -lgpumemalloc -Wl,-rpath,'$$ORIGIN/../lib' $(L)/sim/libcuda.so.1 -lpthread
+$(B)/samples/%: samples/%.c $(GUESTS)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1 -lpthread
+$(B)/tests/fault/%: tests/fault/%.c $(GUESTS)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< -ldl -lpthread
+$(B)/tests/bench/%: tests/bench/%.c $(GUESTS) $(ALLOCATOR)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(wildcard $(B)/lib/libgpumemalloc.a) -ldl -lpthread
+$(B)/tests/stress/%: tests/stress/%.c $(GUESTS) $(ALLOCATOR)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(wildcard $(B)/lib/libgpumemalloc.a) -ldl -lpthread
+$(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(LIB_OBJ)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) $(DEP_LIBS) $(CMOCKA_LIBS) -lpthread
+$(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.o $(LIB_OBJ)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) $(DEP_LIBS) -lpthread
+tests: $(UNIT_BIN) $(FAULT_BIN) $(STRESS_BIN) $(FUZZ_BIN)
+
+# --- what people type ----------------------------------------------------------------------
+check: need-check
+	$(Q)$(MAKE) --no-print-directory all tests
+	$(Q)B=$(abspath $(B)) tests/run.sh
+demo: need-build
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(abspath $(B)) samples/demo.sh
+bench: all $(BENCH_BIN)
+	$(Q)B=$(abspath $(B)) tests/bench/run.sh
+
+include vendor/install.mk
+
+clean:
+	rm -rf build build-*
+help:
+	@echo 'make           build into ./build          make check      every test'
+	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
+	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
+	@echo 'make dist      one portable tarball        make clean      remove what was built'
+	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
+	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
+
+.PHONY: all tests check demo bench clean help
+.SECONDARY:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,118 @@
+/* link.c: which free ends which allocation. One pass; afterwards no analysis needs a hash table.
+ *
+ * Addresses are looked up per level (driver, framework) and, for kinds whose addresses are
+ * handles, per kind: a cudaFree may end any driver allocation, but a segment and the first block
+ * in it share an address without meeting. Framework addresses are told apart by device too.
+ * Mappings (map/unmap) are not linked: they are ranges, not objects.
+ *
+ * One map holds the last row that said something about an address: an allocation (it is live;
+ * awaiting its streams if it has a peer already) or the free that ended it.
+ */
+#include "base/mem.h"
+#include "model/model.h"
+#include <stdlib.h>
+
+static uint64_t key_of(const struct columns *c, size_t row)
+{
+	enum gms_kind kind = GMS_OP_KIND(c->op[row]);
+	const struct gms_kind_info *info = &gms_kind_info[kind];
+	uint64_t space = info->space == GMS_HANDLE ? 2u + kind : info->level;
+
+	if (info->level == GMS_FRAMEWORK)
+		space |= (uint64_t)c->device[row] << 6;
+	return c->addr[row] ^ hash_u64(space);
+}
+
+static bool is_alloc(const struct columns *c, size_t row)
+{
+	return GMS_OP_ACTION(c->op[row]) == GMS_A_ALLOC;
+}
+
+static void link_alloc(struct model *m, struct map64 *last, size_t row)
+{
+	bool fresh;
+	uint32_t *at = map64_put(last, key_of(&m->ev, row), &fresh);
+
+	if (!fresh && is_alloc(&m->ev, *at)) {
+		m->anomalies.alloc_live++;
+		if (m->ev.peer[*at] == MODEL_NO_PEER) {
+			m->ev.peer[*at] = (uint32_t)row;
+			*VEC_PUSH(m->replaced, m->n_replaced, m->cap_replaced) =
+				(struct replaced){.row = (uint32_t)row, .old = *at};
+		}
+	}
+	*at = (uint32_t)row;
+}
+
+/* A free_requested leaves the block live for its streams; the free that completes it comes later. */
+static void link_free(struct model *m, struct map64 *last, size_t row, bool completes)
+{
+	struct columns *c = &m->ev;
+	uint32_t *at = map64_find(last, key_of(c, row));
+
+	if (!c->addr[row]) {
+		m->anomalies.free_null++;
+	} else if (!at) {
+		m->anomalies.free_unknown++;
+	} else if (!is_alloc(c, *at) || (!completes && c->peer[*at] != MODEL_NO_PEER)) {
+		m->anomalies.double_free++;
+	} else {
+		c->peer[row] = *at;
+		if (c->peer[*at] == MODEL_NO_PEER)
+			c->peer[*at] = (uint32_t)row;
+		if (completes)
+			*at = (uint32_t)row;
+	}
+}
+
+/* The driver refused the free reported just before: the allocation lives on. */
+static void link_refused(struct model *m, struct map64 *last, size_t row)
+{
+	struct columns *c = &m->ev;
+	uint32_t *at = map64_find(last, key_of(c, row)), freed;
+
+	if (!at || is_alloc(c, *at) || c->peer[*at] == MODEL_NO_PEER)
+		return;
+	freed = *at;
+	*at = c->peer[freed];
+	c->peer[*at] = MODEL_NO_PEER;
+	c->peer[freed] = MODEL_NO_PEER;
+}
+
+static void mark_devices(struct model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->ev.n; i++)
+		m->device[m->ev.device[i]].present = true;
+	for (i = 0; i < m->n_segments; i++)
+		m->device[m->segments[i].device].present = true;
+	m->device[MODEL_NO_DEVICE].present = false;
+}
+
+void model_link(struct model *m)
+{
+	struct columns *c = &m->ev;
+	struct map64 last = {0};
+	size_t row;
+
+	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
+	m->anomalies = (struct anomalies){0};
+	m->n_replaced = 0;
+	for (row = 0; row < c->n; row++) {
+		enum gms_action action = GMS_OP_ACTION(c->op[row]);
+
+		c->peer[row] = MODEL_NO_PEER;
+		if (action == GMS_A_ALLOC)
+			link_alloc(m, &last, row);
+		else if (action == GMS_A_FREE || action == GMS_A_FREE_REQUESTED)
+			link_free(m, &last, row, action == GMS_A_FREE);
+		else if (action == GMS_A_OTHER)
+			link_refused(m, &last, row);
+		if (c->peer[row] != MODEL_NO_PEER && gms_kind_info[GMS_OP_KIND(c->op[row])].level == GMS_DRIVER)
+			c->device[row] = c->device[c->peer[row]];
+	}
+	map64_free(&last);
+	mark_devices(m);
+	m->linked = true;
+}
