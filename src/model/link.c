@@ -35,11 +35,8 @@ static void link_alloc(struct model *m, struct map64 *last, size_t row)
 
 	if (!fresh && is_alloc(&m->ev, *at)) {
 		m->anomalies.alloc_live++;
-		if (m->ev.peer[*at] == MODEL_NO_PEER) {
+		if (m->ev.peer[*at] == MODEL_NO_PEER)
 			m->ev.peer[*at] = (uint32_t)row;
-			*VEC_PUSH(m->replaced, m->n_replaced, m->cap_replaced) =
-				(struct replaced){.row = (uint32_t)row, .old = *at};
-		}
 	}
 	*at = (uint32_t)row;
 }
@@ -98,7 +95,6 @@ void model_link(struct model *m)
 
 	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
 	m->anomalies = (struct anomalies){0};
-	m->n_replaced = 0;
 	for (row = 0; row < c->n; row++) {
 		enum gms_action action = GMS_OP_ACTION(c->op[row]);
 

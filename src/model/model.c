@@ -28,7 +28,7 @@ void model_free(struct model *m)
 			 c->slack, c->stack, c->peer, c->stream, c->thread, c->pool, c->op, c->device,
 			 m->strings.bytes, m->strings.at, m->strings.slot, m->frames.v, m->frames.slot,
 			 m->stacks.flat, m->stacks.at, m->stacks.slot, m->streams, m->threads, m->pools,
-			 m->phases, m->failures, m->segments, m->blocks, m->settings, m->replaced};
+			 m->phases, m->failures, m->segments, m->blocks, m->settings};
 	size_t i;
 
 	for (i = 0; i < sizeof owned / sizeof *owned; i++)

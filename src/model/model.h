@@ -120,12 +120,6 @@ struct anomalies { /* counted by model_link */
 	uint64_t free_null;
 };
 
-/* An alloc over a live address: from `row` on, the allocation `old` no longer counts. In row order.
- * A pass that adds allocations must subtract old's bytes when it comes to row. */
-struct replaced {
-	uint32_t row, old;
-};
-
 struct setting { /* allocator settings of the source, by PyTorch's key names */
 	uint32_t key, value;
 };
@@ -193,8 +187,6 @@ struct model {
 	struct device_info device[256];
 
 	struct anomalies anomalies;
-	struct replaced *replaced;
-	size_t n_replaced, cap_replaced;
 	bool linked;
 };
 
