@@ -26,8 +26,9 @@ void live_roles(enum gms_level level, uint8_t role[256])
 	memset(role, LIVE_NONE, 256);
 	for (kind = 0; kind < GMS_KINDS; kind++) {
 		const struct gms_kind_info *info = &gms_kind_info[kind];
-		bool counts = level == GMS_FRAMEWORK ? kind == GMS_K_BLOCK
-						     : info->level == GMS_DRIVER && info->flags & GMS_ON_DEVICE;
+		bool counts = level == GMS_FRAMEWORK
+		                  ? kind == GMS_K_BLOCK
+		                  : info->level == GMS_DRIVER && info->flags & GMS_ON_DEVICE;
 
 		if (counts)
 			role[GMS_OP(kind, GMS_A_ALLOC)] = LIVE_ALLOC;
@@ -39,15 +40,21 @@ void live_roles(enum gms_level level, uint8_t role[256])
 	}
 }
 
+/* The alloc row again, if its block counts for the device, else MODEL_NO_PEER. */
+static inline uint32_t counted(const struct columns *c, uint32_t alloc, uint8_t device,
+                               const uint8_t role[256])
+{
+	return c->device[alloc] == device && role[c->op[alloc]] == LIVE_ALLOC ? alloc : MODEL_NO_PEER;
+}
+
 /* The alloc row that the free at row ends, if that block counted for the device. */
 static inline uint32_t ended_by(const struct columns *c, size_t row, uint8_t device, const uint8_t role[256])
 {
 	uint32_t alloc = c->peer[row];
 
-	if (alloc == MODEL_NO_PEER || c->peer[alloc] != row || c->device[alloc] != device ||
-	    role[c->op[alloc]] != LIVE_ALLOC)
+	if (alloc == MODEL_NO_PEER || c->peer[alloc] != row)
 		return MODEL_NO_PEER;
-	return alloc;
+	return counted(c, alloc, device, role);
 }
 
 int live_sign(const struct model *m, size_t row, uint8_t device, enum gms_level level)
@@ -72,29 +79,30 @@ static int by_row(const void *a, const void *b)
 	return x->by < y->by ? -1 : x->by > y->by;
 }
 
-static void find_replaced(struct live_walk *w)
+struct replaced *live_replaced(const struct model *m, size_t *n)
 {
-	const struct columns *c = &w->m->ev;
+	const struct columns *c = &m->ev;
+	struct replaced *list = NULL;
 	size_t row, cap = 0;
 
-	for (row = 0; row < c->n; row++) {
+	*n = 0;
+	for (row = 0; m->anomalies.alloc_live && row < c->n; row++) {
 		uint32_t end = c->peer[row];
 
-		if (w->role[c->op[row]] != LIVE_ALLOC || c->device[row] != w->device || end == MODEL_NO_PEER ||
-		    GMS_OP_ACTION(c->op[end]) != GMS_A_ALLOC)
-			continue;
-		*VEC_PUSH(w->replaced, w->n_replaced, cap) = (struct replaced){end, (uint32_t)row};
+		if (GMS_OP_ACTION(c->op[row]) == GMS_A_ALLOC && end != MODEL_NO_PEER &&
+		    GMS_OP_ACTION(c->op[end]) == GMS_A_ALLOC)
+			*VEC_PUSH(list, *n, cap) = (struct replaced){end, (uint32_t)row};
 	}
-	if (w->n_replaced)
-		qsort(w->replaced, w->n_replaced, sizeof *w->replaced, by_row);
+	if (*n)
+		qsort(list, *n, sizeof *list, by_row);
+	return list;
 }
 
 void live_begin(struct live_walk *w, const struct model *m, uint8_t device)
 {
 	*w = (struct live_walk){.m = m, .device = device};
 	live_roles(live_level(m, device), w->role);
-	if (m->anomalies.alloc_live)
-		find_replaced(w);
+	w->replaced = live_replaced(m, &w->n_replaced);
 }
 
 bool live_next(struct live_walk *w)
@@ -111,7 +119,7 @@ bool live_next(struct live_walk *w)
 		else if (role == LIVE_FREE)
 			w->ends = ended_by(c, row, w->device, w->role);
 		if (w->at_replaced < w->n_replaced && w->replaced[w->at_replaced].by == row)
-			w->ends = w->replaced[w->at_replaced++].old;
+			w->ends = counted(c, w->replaced[w->at_replaced++].old, w->device, w->role);
 		if (w->begins == MODEL_NO_PEER && w->ends == MODEL_NO_PEER)
 			continue;
 		w->row = row;

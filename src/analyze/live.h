@@ -47,14 +47,18 @@ struct live_walk {
 	size_t next;
 	uint8_t role[256]; /* by op: enum live_role */
 	uint8_t device;
-	struct replaced {
-		uint32_t by, old;
-	} * replaced; /* blocks that end because a later row takes their address; sorted by that row */
+	struct replaced *replaced;
 	size_t n_replaced, at_replaced;
 };
 void live_begin(struct live_walk *w, const struct model *m, uint8_t device);
 bool live_next(struct live_walk *w);
 void live_end(struct live_walk *w);
+
+/* Blocks that end because a later alloc row takes their address, sorted by that row; NULL if none. */
+struct replaced {
+	uint32_t by, old;
+};
+struct replaced *live_replaced(const struct model *m, size_t *n);
 
 /* What an op means to the live bytes of a level; the table behind all of the above. */
 enum live_role { LIVE_NONE, LIVE_ALLOC, LIVE_FREE };

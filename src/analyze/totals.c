@@ -1,0 +1,471 @@
+/* totals.c: the running sums of every device, in one pass for all of them. See totals.h. */
+#include "analyze/totals.h"
+#include "base/mem.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum effect {
+	EFFECT_NONE,
+	EFFECT_ALLOC,
+	EFFECT_FREE,
+	EFFECT_REQUEST,
+	EFFECT_FAIL,
+	EFFECT_MAP,
+	EFFECT_UNMAP,
+	EFFECT_POOL,
+	EFFECT_GRAPH,
+	EFFECT_MEMORY,
+	EFFECT_CHECKSUM,
+};
+
+static void effects(uint8_t effect[256])
+{
+	unsigned kind;
+
+	memset(effect, EFFECT_NONE, 256);
+	for (kind = 0; kind < GMS_KINDS; kind++) {
+		effect[GMS_OP(kind, GMS_A_ALLOC)] = EFFECT_ALLOC;
+		effect[GMS_OP(kind, GMS_A_FREE)] = EFFECT_FREE;
+		effect[GMS_OP(kind, GMS_A_FREE_REQUESTED)] = EFFECT_REQUEST;
+		effect[GMS_OP(kind, GMS_A_FAIL)] = EFFECT_FAIL;
+	}
+	effect[GMS_OP(GMS_K_SEGMENT, GMS_A_MAP)] = EFFECT_MAP;
+	effect[GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP)] = EFFECT_UNMAP;
+	effect[GMS_OP(GMS_K_POOL, GMS_A_INFO)] = EFFECT_POOL;
+	effect[GMS_OP(GMS_K_GRAPH, GMS_A_INFO)] = EFFECT_GRAPH;
+	effect[GMS_OP(GMS_K_MEMORY, GMS_A_INFO)] = EFFECT_MEMORY;
+	effect[GMS_OP(GMS_K_TRACE, GMS_A_INFO)] = EFFECT_CHECKSUM;
+}
+
+static struct device_totals *device_new(void)
+{
+	struct device_totals *d = mem_zalloc(1, sizeof *d);
+
+	d->used_start = d->used_peak = d->used_end = d->total = MODEL_UNKNOWN;
+	return d;
+}
+
+/* What must be known before the first row: which devices there are, and how each is told. */
+static void survey(struct totals *t)
+{
+	const struct columns *c = &t->m->ev;
+	uint8_t(*seen)[256] = mem_zalloc(256, sizeof *seen); /* [device][op] */
+	unsigned dev, op;
+	size_t row;
+
+	for (row = 0; row < c->n; row++)
+		seen[c->device[row]][c->op[row]] = 1;
+	for (dev = 0; dev < 256; dev++) {
+		bool any = t->m->device[dev].present;
+
+		for (op = 0; op < 256 && !any; op++)
+			any = seen[dev][op];
+		if (!any)
+			continue;
+		t->device[dev] = device_new();
+		for (op = 0; op < 256; op++) {
+			if (!seen[dev][op])
+				continue;
+			if (GMS_OP_KIND(op) == GMS_K_BLOCK)
+				t->device[dev]->level = GMS_FRAMEWORK;
+			t->device[dev]->async |= op == GMS_OP(GMS_K_ASYNC, GMS_A_ALLOC);
+			t->device[dev]->pool_sampled |= op == GMS_OP(GMS_K_POOL, GMS_A_INFO);
+			t->device[dev]->segments |= GMS_OP_KIND(op) == GMS_K_SEGMENT;
+		}
+		live_roles(t->device[dev]->level, t->device[dev]->role);
+	}
+	free(seen);
+}
+
+void totals_begin(struct totals *t, const struct model *m)
+{
+	*t = (struct totals){.m = m};
+	effects(t->effect);
+	survey(t);
+	t->given_back = mem_zalloc(m->ev.n / 64 + 1, sizeof *t->given_back);
+	t->pools = mem_zalloc(m->n_pools + 1, sizeof *t->pools);
+	t->replaced = live_replaced(m, &t->n_replaced);
+}
+
+static inline void raise(struct amount *a, uint64_t by, size_t row)
+{
+	a->now += by;
+	if (a->now > a->peak) {
+		a->peak = a->now;
+		a->peak_row = row;
+	}
+}
+
+static inline uint64_t less(uint64_t from, uint64_t by)
+{
+	return by < from ? from - by : 0;
+}
+
+static inline void lower(struct amount *a, uint64_t by)
+{
+	a->now = less(a->now, by);
+}
+
+static inline void kind_raise(struct kind_total *k, uint64_t by)
+{
+	k->now += by;
+	if (k->now > k->peak)
+		k->peak = k->now;
+}
+
+static uint64_t pool_holds(const struct pool_total *p)
+{
+	return p->reserved > p->used ? p->reserved : p->used;
+}
+
+static void pool_becomes(struct totals *t, struct device_totals *d, size_t pool, struct pool_total after,
+                         size_t row)
+{
+	struct pool_total before = t->pools[pool];
+
+	t->pools[pool] = after;
+	if (d->level != GMS_DRIVER)
+		return;
+	lower(&d->amount[TOTAL_RESERVED], pool_holds(&before));
+	raise(&d->amount[TOTAL_RESERVED], pool_holds(&after), row);
+}
+
+/* Bytes of the block of an allocation. The driver hands out what was asked for unless it says otherwise. */
+static inline uint64_t block_of(const struct totals *t, const struct device_totals *d, size_t alloc)
+{
+	uint64_t block = model_block_size(t->m, alloc);
+
+	return block == MODEL_UNKNOWN && d->level == GMS_DRIVER ? t->m->ev.size[alloc] : block;
+}
+
+static void block_begins(struct totals *t, struct device_totals *d, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	uint64_t block = block_of(t, d, row);
+
+	d->live_blocks++;
+	raise(&d->amount[TOTAL_REQUESTED], c->size[row], row);
+	if (block == MODEL_UNKNOWN) {
+		d->unknown_blocks++;
+		d->was_unknown = true;
+	} else {
+		raise(&d->amount[TOTAL_ALLOCATED], block, row);
+		raise(&d->amount[TOTAL_ACTIVE], block, row);
+	}
+	if (d->level != GMS_DRIVER)
+		return;
+	if (GMS_OP_KIND(c->op[row]) == GMS_K_ASYNC) {
+		struct pool_total p = t->pools[c->pool[row]];
+
+		p.used += block;
+		pool_becomes(t, d, c->pool[row], p, row);
+	} else {
+		raise(&d->amount[TOTAL_RESERVED], block, row);
+	}
+}
+
+static bool given_back(const struct totals *t, size_t alloc)
+{
+	return t->given_back[alloc / 64] >> alloc % 64 & 1;
+}
+
+static void block_given_back(struct totals *t, struct device_totals *d, size_t alloc)
+{
+	uint64_t block = block_of(t, d, alloc);
+
+	if (d->role[t->m->ev.op[alloc]] != LIVE_ALLOC || given_back(t, alloc))
+		return;
+	t->given_back[alloc / 64] |= 1ull << alloc % 64;
+	if (block != MODEL_UNKNOWN)
+		lower(&d->amount[TOTAL_ALLOCATED], block);
+}
+
+static void block_ends(struct totals *t, struct device_totals *d, size_t alloc, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	uint64_t block = block_of(t, d, alloc);
+
+	block_given_back(t, d, alloc);
+	d->live_blocks--;
+	lower(&d->amount[TOTAL_REQUESTED], c->size[alloc]);
+	if (block == MODEL_UNKNOWN) {
+		d->unknown_blocks--;
+		return;
+	}
+	lower(&d->amount[TOTAL_ACTIVE], block);
+	if (d->level != GMS_DRIVER)
+		return;
+	if (GMS_OP_KIND(c->op[alloc]) == GMS_K_ASYNC) {
+		struct pool_total p = t->pools[c->pool[alloc]];
+
+		p.used = less(p.used, block);
+		pool_becomes(t, d, c->pool[alloc], p, row);
+	} else {
+		lower(&d->amount[TOTAL_RESERVED], block);
+	}
+}
+
+static void life_ends(struct totals *t, size_t alloc, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	struct device_totals *d = t->device[c->device[alloc]];
+	enum gms_kind kind = GMS_OP_KIND(c->op[alloc]);
+
+	d->kind[kind].now = less(d->kind[kind].now, c->size[alloc]);
+	if (d->role[c->op[alloc]] == LIVE_ALLOC)
+		block_ends(t, d, alloc, row);
+	else if (kind == GMS_K_SEGMENT && d->level == GMS_FRAMEWORK)
+		lower(&d->amount[TOTAL_RESERVED], c->size[alloc]);
+}
+
+static void on_alloc(struct totals *t, struct device_totals *d, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	enum gms_kind kind = GMS_OP_KIND(c->op[row]);
+	struct kind_total *k = &d->kind[kind];
+
+	while (t->at_replaced < t->n_replaced && t->replaced[t->at_replaced].by <= row)
+		life_ends(t, t->replaced[t->at_replaced++].old, row);
+	k->allocs++;
+	k->alloc_bytes += c->size[row];
+	kind_raise(k, c->size[row]);
+	if (d->role[c->op[row]] == LIVE_ALLOC)
+		block_begins(t, d, row);
+	else if (kind == GMS_K_SEGMENT && d->level == GMS_FRAMEWORK)
+		raise(&d->amount[TOTAL_RESERVED], c->size[row], row);
+}
+
+static void on_free(struct totals *t, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	uint32_t alloc = c->peer[row];
+
+	if (alloc == MODEL_NO_PEER)
+		return;
+	t->device[c->device[alloc]]->kind[GMS_OP_KIND(c->op[alloc])].frees++;
+	if (c->peer[alloc] == row)
+		life_ends(t, alloc, row);
+}
+
+static void on_free_requested(struct totals *t, struct device_totals *d, size_t row)
+{
+	uint32_t alloc = t->m->ev.peer[row];
+
+	if (alloc == MODEL_NO_PEER)
+		return;
+	if (t->m->ev.peer[alloc] == row)
+		on_free(t, row);
+	else
+		block_given_back(t, d, alloc);
+}
+
+static void on_mapping(struct device_totals *d, uint64_t size, bool maps, size_t row)
+{
+	struct kind_total *k = &d->kind[GMS_K_SEGMENT];
+
+	if (maps) {
+		k->allocs++;
+		k->alloc_bytes += size;
+		kind_raise(k, size);
+	} else {
+		k->frees++;
+		k->now = less(k->now, size);
+	}
+	if (d->level != GMS_FRAMEWORK)
+		return;
+	if (maps)
+		raise(&d->amount[TOTAL_RESERVED], size, row);
+	else
+		lower(&d->amount[TOTAL_RESERVED], size);
+}
+
+static void on_pool_sample(struct totals *t, struct device_totals *d, size_t row)
+{
+	size_t pool = t->m->ev.pool[row];
+
+	pool_becomes(t, d, pool, (struct pool_total){t->m->ev.size[row], t->pools[pool].used}, row);
+}
+
+static void on_graph_sample(struct device_totals *d, uint64_t reserved, size_t row)
+{
+	struct kind_total *k = &d->kind[GMS_K_GRAPH];
+
+	if (d->level == GMS_DRIVER) {
+		lower(&d->amount[TOTAL_RESERVED], k->now);
+		raise(&d->amount[TOTAL_RESERVED], reserved, row);
+	}
+	k->now = 0;
+	kind_raise(k, reserved);
+}
+
+static void on_memory_sample(struct device_totals *d, uint64_t free_bytes, uint64_t total)
+{
+	uint64_t used = less(total, free_bytes);
+
+	d->total = total;
+	if (d->used_start == MODEL_UNKNOWN)
+		d->used_start = used;
+	if (d->used_peak == MODEL_UNKNOWN || used > d->used_peak)
+		d->used_peak = used;
+	d->used_end = used;
+}
+
+static void on_checksum(struct device_totals *d, uint64_t recorded, size_t row)
+{
+	uint64_t ours = totals_now(d, TOTAL_ACTIVE);
+
+	if (ours == MODEL_UNKNOWN)
+		return;
+	d->checksums++;
+	if (ours == recorded || d->checksums_wrong++)
+		return;
+	d->first_wrong = row;
+	d->wrong_recorded = recorded;
+	d->wrong_ours = ours;
+}
+
+void totals_step(struct totals *t, size_t row)
+{
+	const struct columns *c = &t->m->ev;
+	struct device_totals *d = t->device[c->device[row]];
+	uint8_t op = c->op[row];
+
+	d->events++;
+	d->ops[op]++;
+	switch (t->effect[op]) {
+	case EFFECT_ALLOC:
+		on_alloc(t, d, row);
+		break;
+	case EFFECT_FREE:
+		on_free(t, row);
+		break;
+	case EFFECT_REQUEST:
+		on_free_requested(t, d, row);
+		break;
+	case EFFECT_FAIL:
+		d->kind[GMS_OP_KIND(op)].failed++;
+		break;
+	case EFFECT_MAP:
+	case EFFECT_UNMAP:
+		on_mapping(d, c->size[row], t->effect[op] == EFFECT_MAP, row);
+		break;
+	case EFFECT_POOL:
+		on_pool_sample(t, d, row);
+		break;
+	case EFFECT_GRAPH:
+		on_graph_sample(d, c->size[row], row);
+		break;
+	case EFFECT_MEMORY:
+		on_memory_sample(d, c->addr[row], c->size[row]);
+		break;
+	case EFFECT_CHECKSUM:
+		on_checksum(d, c->size[row], row);
+		break;
+	default:
+		break;
+	}
+}
+
+uint64_t totals_now(const struct device_totals *d, enum total which)
+{
+	bool unknown = which == TOTAL_RESERVED
+	                   ? (d->level == GMS_FRAMEWORK ? !d->segments : d->async && !d->pool_sampled)
+	                   : which != TOTAL_REQUESTED && d->unknown_blocks;
+
+	return unknown ? MODEL_UNKNOWN : d->amount[which].now;
+}
+
+/* What the initial rows built up is the start of the window; only what follows is counted. */
+void totals_window_begins(struct totals *t)
+{
+	unsigned dev, kind, which;
+
+	for (dev = 0; dev < 256; dev++) {
+		struct device_totals *d = t->device[dev];
+
+		if (!d)
+			continue;
+		d->events = 0;
+		d->was_unknown = d->unknown_blocks;
+		memset(d->ops, 0, sizeof d->ops);
+		for (kind = 0; kind < GMS_KINDS; kind++)
+			d->kind[kind] =
+			    (struct kind_total){.now = d->kind[kind].now, .peak = d->kind[kind].now};
+		for (which = 0; which < TOTALS; which++) {
+			struct amount *a = &d->amount[which];
+
+			a->start = totals_now(d, which);
+			a->peak = a->now;
+			a->peak_row = t->m->n_initial - 1;
+		}
+	}
+}
+
+static void device_ends(const struct model *m, struct device_totals *d)
+{
+	unsigned kind, which;
+
+	for (which = 0; which < TOTALS; which++) {
+		struct amount *a = &d->amount[which];
+		bool blocks = which == TOTAL_ALLOCATED || which == TOTAL_ACTIVE;
+
+		a->end = totals_now(d, which);
+		if (m->history == HISTORY_NONE || (blocks && d->was_unknown) ||
+		    (which == TOTAL_RESERVED && a->end == MODEL_UNKNOWN))
+			a->peak = MODEL_UNKNOWN;
+	}
+	d->pending = d->unknown_blocks ? MODEL_UNKNOWN
+	                               : less(d->amount[TOTAL_ACTIVE].now, d->amount[TOTAL_ALLOCATED].now);
+	for (kind = 0; kind < GMS_KINDS; kind++) {
+		d->kind[kind].end = d->kind[kind].now;
+		if (m->history == HISTORY_NONE)
+			d->kind[kind].peak = MODEL_UNKNOWN;
+	}
+}
+
+void totals_end(struct totals *t)
+{
+	unsigned dev;
+
+	for (dev = 0; dev < 256; dev++)
+		if (t->device[dev])
+			device_ends(t->m, t->device[dev]);
+	free(t->given_back);
+	free(t->pools);
+	free(t->replaced);
+	t->given_back = NULL;
+	t->pools = NULL;
+	t->replaced = NULL;
+}
+
+void totals_all(struct totals *t, const struct model *m)
+{
+	size_t row;
+
+	totals_begin(t, m);
+	for (row = 0; row < m->n_initial; row++)
+		totals_step(t, row);
+	totals_window_begins(t);
+	for (; row < m->ev.n; row++)
+		totals_step(t, row);
+	totals_end(t);
+}
+
+void totals_free(struct totals *t)
+{
+	unsigned dev;
+
+	for (dev = 0; dev < 256; dev++)
+		free(t->device[dev]);
+	*t = (struct totals){0};
+}
+
+int64_t totals_event(const struct model *m, uint8_t device, size_t row)
+{
+	int64_t n = -1;
+	size_t i;
+
+	for (i = m->n_initial; row != SIZE_MAX && i <= row && i < m->ev.n; i++)
+		n += m->ev.device[i] == device;
+	return n;
+}
