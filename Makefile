@@ -39,7 +39,7 @@ FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj       = $(patsubst %.c,$(B)/obj/%.o,$(1))
 pic       = $(patsubst %.c,$(B)/pic/%.o,$(1))
-CLI_OBJ   := $(call obj,$(CLI_SRC) $(CORE_SRC)) $(FONT_OBJ)
+CLI_OBJ   := $(call obj,$(CLI_SRC) $(CORE_SRC))
 LIB_OBJ   := $(filter-out $(B)/obj/src/cli/main.o,$(CLI_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 FAULT_BIN := $(if $(HAVE_CUDA),$(patsubst tests/fault/%.c,$(B)/tests/fault/%,$(FAULT_SRC)))

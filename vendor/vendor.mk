@@ -18,6 +18,11 @@ LIBLZMA_SO   = $(call solib,liblzma.so.5)
 APT_BUILD := gcc make pkg-config libc6-dev g++ libcjson-dev libpng-dev zlib1g-dev libfreetype-dev libdw-dev libunwind-dev fonts-dejavu-core
 APT_CHECK := $(APT_BUILD) libcmocka-dev bats jq python3 xz-utils man-db
 
+# The two faces become part of the program (src/render/font_data.c): GPU servers have no fonts.
+FONT_FILES := $(FONT_DIR)/DejaVuSans.ttf $(FONT_DIR)/DejaVuSans-Bold.ttf
+$(B)/obj/src/render/font_data.o: $(wildcard $(FONT_FILES))
+$(B)/obj/src/render/font_data.o: CLI_EXTRA += -DFONT_DIR='"$(FONT_DIR)"'
+
 need-build:
 	@vendor/install-packages.sh build $(APT_BUILD)
 need-check:
