@@ -140,10 +140,14 @@ struct event model_event(const struct model *m, size_t row)
  * Past 65,535 rows everything shares the last one; that is noted once. */
 static bool table_full(struct model *m, size_t n, const char *what)
 {
+	size_t i;
+
 	if (n <= UINT16_MAX)
 		return false;
-	if (n == UINT16_MAX + 1u)
-		model_note(m, NOTE_WARNING, "more than 65,535 %s: the rest is counted as one", what);
+	for (i = 0; i < m->n_notes; i++)
+		if (strstr(m->notes[i].text, what) && !strncmp(m->notes[i].text, "more than 65,535", 16))
+			return true;
+	model_note(m, NOTE_WARNING, "more than 65,535 %s: the rest is counted as one", what);
 	return true;
 }
 
