@@ -33,15 +33,15 @@ static void link_alloc(struct model *m, struct map64 *last, size_t row)
 	bool fresh;
 	uint32_t *at = map64_put(last, key_of(&m->ev, row), &fresh);
 
-	if (!fresh && is_alloc(&m->ev, *at)) {
+	if (!fresh && is_alloc(&m->ev, *at) && m->ev.peer[*at] == MODEL_NO_PEER) {
 		m->anomalies.alloc_live++;
-		if (m->ev.peer[*at] == MODEL_NO_PEER)
-			m->ev.peer[*at] = (uint32_t)row;
+		m->ev.peer[*at] = (uint32_t)row;
 	}
 	*at = (uint32_t)row;
 }
 
-/* A free_requested leaves the block live for its streams; the free that completes it comes later. */
+/* A free_requested leaves the block live for its streams; the free that completes it comes later
+ * and takes its place as the end of the allocation. */
 static void link_free(struct model *m, struct map64 *last, size_t row, bool completes)
 {
 	struct columns *c = &m->ev;
@@ -55,10 +55,23 @@ static void link_free(struct model *m, struct map64 *last, size_t row, bool comp
 		m->anomalies.double_free++;
 	} else {
 		c->peer[row] = *at;
-		if (c->peer[*at] == MODEL_NO_PEER)
-			c->peer[*at] = (uint32_t)row;
+		c->peer[*at] = (uint32_t)row;
 		if (completes)
 			*at = (uint32_t)row;
+	}
+}
+
+/* Blocks still awaiting their streams at the end are live. (Where no free is ever completed, that
+ * class of events was left out: then the request is the best end there is.) */
+static void revive_pending(struct columns *c, const struct map64 *last)
+{
+	size_t i;
+
+	for (i = 0; last->slot && i <= last->mask; i++) {
+		uint32_t row = last->slot[i].value;
+
+		if (last->slot[i].used && is_alloc(c, row) && c->peer[row] != MODEL_NO_PEER)
+			c->peer[row] = MODEL_NO_PEER;
 	}
 }
 
@@ -91,6 +104,7 @@ void model_link(struct model *m)
 {
 	struct columns *c = &m->ev;
 	struct map64 last = {0};
+	bool completes = false;
 	size_t row;
 
 	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
@@ -105,9 +119,13 @@ void model_link(struct model *m)
 			link_free(m, &last, row, action == GMS_A_FREE);
 		else if (action == GMS_A_OTHER)
 			link_refused(m, &last, row);
-		if (c->peer[row] != MODEL_NO_PEER && gms_kind_info[GMS_OP_KIND(c->op[row])].level == GMS_DRIVER)
+		if (c->peer[row] != MODEL_NO_PEER &&
+		    gms_kind_info[GMS_OP_KIND(c->op[row])].level == GMS_DRIVER)
 			c->device[row] = c->device[c->peer[row]];
+		completes |= c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE);
 	}
+	if (completes)
+		revive_pending(c, &last);
 	map64_free(&last);
 	mark_devices(m);
 	m->linked = true;

@@ -42,7 +42,9 @@ struct columns {
 	uint64_t *addr, *size;
 	uint32_t *slack; /* block - size; UINT32_MAX = not known; NULL: no row knows */
 	uint32_t *stack;
-	uint32_t *peer; /* after model_link: alloc → the row that ends it (free_requested, else free, else the alloc that replaced it), any free → its alloc */
+	uint32_t *peer; /* after model_link: alloc → the row from which on it takes no memory: its free (a free_requested
+			 * only if the recording has no completed frees at all), else the alloc that took its
+			 * address; any free and free_requested → its alloc */
 	uint16_t *stream, *thread, *pool;
 	uint8_t *op, *device;
 	size_t n, cap;
