@@ -10,15 +10,15 @@ static void blocks_and_segments_give_four_sums(void **state)
 
 	(void)state;
 	model_init(&m, "test");
-	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 0, .size = 2048);
-	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 0, .size = 100, .block = 512);
+	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 8, .size = 2048);
+	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 8, .size = 100, .block = 512);
 	m.n_initial = 2;
 	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 4096, .size = 4096);
 	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 4096, .size = 1000, .block = 1024); /* event 1: the peak */
-	put(&m, GMS_K_BLOCK, GMS_A_FREE_REQUESTED, .addr = 0);
+	put(&m, GMS_K_BLOCK, GMS_A_FREE_REQUESTED, .addr = 8);
 	put(&m, GMS_K_TRACE, GMS_A_INFO, .size = 1536);
 	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 6000, .size = 1, .block = 512);
-	put(&m, GMS_K_BLOCK, GMS_A_FREE, .addr = 0);
+	put(&m, GMS_K_BLOCK, GMS_A_FREE, .addr = 8);
 	put(&m, GMS_K_BLOCK, GMS_A_FREE_REQUESTED, .addr = 4096);
 	put(&m, GMS_K_SEGMENT, GMS_A_UNMAP, .addr = 4096, .size = 1024);
 	put(&m, GMS_K_TRACE, GMS_A_INFO, .size = 7);
@@ -142,8 +142,8 @@ static void without_history_the_peak_is_unknown_and_the_end_is_known(void **stat
 
 	(void)state;
 	model_init(&m, "test");
-	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 0, .size = 2048, .device = 3);
-	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 0, .size = 100, .block = 512, .device = 3);
+	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 8, .size = 2048, .device = 3);
+	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 8, .size = 100, .block = 512, .device = 3);
 	m.n_initial = 2;
 	m.history = HISTORY_NONE;
 	model_link(&m);
