@@ -126,7 +126,7 @@ void input_close(struct input *in)
 	in->n = 0;
 }
 
-void input_done_until(struct input *in, size_t upto)
+void input_done_until(const struct input *in, size_t upto)
 {
 	if (in->mapped)
 		madvise((void *)in->data, upto & ~(size_t)0xfffff, MADV_DONTNEED);

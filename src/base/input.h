@@ -18,6 +18,6 @@ struct input {
 int input_open(struct input *in, const char *path, struct err *e);
 void input_close(struct input *in);
 /* The pages before `upto` are not needed again: lets a mapped file leave memory. */
-void input_done_until(struct input *in, size_t upto);
+void input_done_until(const struct input *in, size_t upto);
 
 #endif

@@ -3,10 +3,9 @@
  * Everything goes through a buffer that is emptied as it fills, so memory does not grow with the
  * recording. Numbers that are not known are null.
  */
-#include "base/mem.h"
+#include "base/text.h"
 #include "format/json.h"
 #include "format/json_tables.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define BUFFER (1u << 16)
