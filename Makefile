@@ -23,7 +23,7 @@ GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initi
 LIB_FLAGS   = $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
 
 # --- what there is -------------------------------------------------------------------------
-CLI_LAYERS := base wire model symbol format analyze render cli
+CLI_LAYERS := base wire model symbol format analyze render nvml cli
 CLI_SRC    := $(foreach l,$(CLI_LAYERS),$(wildcard src/$(l)/*.c))
 CORE_SRC   := $(wildcard src/alloc/core*.c)
 FACE_SRC   := $(filter-out $(CORE_SRC) $(wildcard src/alloc/shim*.c),$(wildcard src/alloc/*.c))
@@ -34,6 +34,7 @@ UNIT_SRC   := $(wildcard tests/unit/test_*.c)
 FAULT_SRC  := $(wildcard tests/fault/*.c)
 BENCH_SRC  := $(wildcard tests/bench/*.c)
 STRESS_SRC := $(wildcard tests/stress/*.c)
+FAKE_SRC   := $(wildcard tests/fake/*.c)
 SAMPLE_SRC := $(wildcard samples/*.c)
 FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -46,6 +47,7 @@ FAULT_BIN := $(if $(HAVE_CUDA),$(patsubst tests/fault/%.c,$(B)/tests/fault/%,$(F
 BENCH_BIN := $(if $(HAVE_CUDA),$(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)))
 STRESS_BIN := $(if $(HAVE_CUDA),$(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(STRESS_SRC)))
 SAMPLE_BIN := $(if $(HAVE_CUDA),$(patsubst samples/%.c,$(B)/samples/%,$(SAMPLE_SRC)))
+FAKE_LIB  := $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so.1,$(FAKE_SRC))
 FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(FUZZ_SRC))
 
 L         := $(B)/lib/gpumemsnap
@@ -142,7 +144,11 @@ $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) $(DEP_LIBS) -lpthread
-tests: $(UNIT_BIN) $(FAULT_BIN) $(STRESS_BIN) $(FUZZ_BIN)
+$(B)/tests/fake/%.so.1: tests/fake/%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -MF $@.d -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+tests: $(UNIT_BIN) $(FAKE_LIB) $(FAULT_BIN) $(STRESS_BIN) $(FUZZ_BIN)
 
 # --- what people type ----------------------------------------------------------------------
 check: need-check

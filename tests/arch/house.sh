@@ -28,7 +28,8 @@ allowed() {
 	format) echo base wire model ;;
 	analyze) echo base wire model ;;
 	render) echo base wire model analyze ;;
-	cli) echo base wire model symbol format analyze render ;;
+	nvml) echo base ;;
+	cli) echo base wire model symbol format analyze render nvml ;;
 	record) echo wire driver ;;
 	simcuda) echo driver ;;
 	alloc) echo wire ;;
