@@ -180,19 +180,20 @@ static void add_block(struct live *l, struct live_row *row, uint64_t bytes, int6
 	l->count++;
 }
 
-void live_at(const struct model *m, uint8_t device, size_t row, struct live *out)
+/* By stack: blocks of rows from ≤ row < to whose end is not before row `until`. */
+static void collect(const struct model *m, uint8_t device, size_t from, size_t to, size_t until, struct live *out)
 {
 	const struct columns *c = &m->ev;
 	uint32_t *place = mem_zalloc(m->stacks.n, sizeof *place); /* of a stack in out->rows, plus one */
-	size_t n = row < c->n ? row + 1 : row == SIZE_MAX ? 0 : c->n, cap = 0, i;
 	uint8_t role[256];
+	size_t cap = 0, i;
 
 	*out = (struct live){0};
 	live_roles(live_level(m, device), role);
-	for (i = 0; i < n; i++) {
+	for (i = from; i < to; i++) {
 		uint32_t stack;
 
-		if (role[c->op[i]] != LIVE_ALLOC || c->peer[i] < n || c->device[i] != device)
+		if (role[c->op[i]] != LIVE_ALLOC || c->peer[i] < until || c->device[i] != device)
 			continue;
 		stack = c->stack[i];
 		if (!place[stack]) {
@@ -204,6 +205,18 @@ void live_at(const struct model *m, uint8_t device, size_t row, struct live *out
 	free(place);
 	if (out->n)
 		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
+}
+
+void live_at(const struct model *m, uint8_t device, size_t row, struct live *out)
+{
+	size_t n = row < m->ev.n ? row + 1 : row == SIZE_MAX ? 0 : m->ev.n;
+
+	collect(m, device, 0, n, n, out);
+}
+
+void live_kept(const struct model *m, uint8_t device, size_t from, size_t to, struct live *out)
+{
+	collect(m, device, from, to < m->ev.n ? to : m->ev.n, m->ev.n, out);
 }
 
 void live_free(struct live *l)

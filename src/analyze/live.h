@@ -33,6 +33,8 @@ int live_sign(const struct model *m, size_t row, uint8_t device, enum gms_level 
 size_t live_peak_row(const struct model *m, uint8_t device);
 /* State after the given row (SIZE_MAX: the initial state only if there are no initial rows → empty). */
 void live_at(const struct model *m, uint8_t device, size_t row, struct live *out);
+/* Of the blocks allocated by rows from ≤ row < to, those that are live at the end. */
+void live_kept(const struct model *m, uint8_t device, size_t from, size_t to, struct live *out);
 void live_free(struct live *l);
 
 /* Every row that changes the live bytes of a device, in order:

@@ -1,0 +1,250 @@
+/* growth.c: one pass that samples what every stack holds, then a judgement per stack. */
+#include "analyze/growth.h"
+#include "analyze/live.h"
+#include "base/mem.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SAMPLES 48
+#define MIN_SAMPLES 6
+#define MIN_RISES 4
+
+struct track { /* one stack, at every sample; first differences, then values */
+	uint32_t stack;
+	uint32_t first_row;
+	int64_t bytes[MAX_SAMPLES + 1], count[MAX_SAMPLES + 1];
+};
+
+struct sampling {
+	const struct model *m;
+	uint8_t device;
+	uint8_t role[256];
+	size_t at[MAX_SAMPLES]; /* rows after which is sampled, ascending */
+	double x[MAX_SAMPLES];
+	size_t n;
+	struct track *tracks;
+	size_t n_tracks, cap_tracks;
+	uint32_t *place; /* of a stack in tracks, plus one */
+};
+
+static bool counts(const struct sampling *s, size_t row)
+{
+	return s->role[s->m->ev.op[row]] == LIVE_ALLOC && s->m->ev.device[row] == s->device;
+}
+
+static void sample_steps(struct sampling *s, const struct steps *steps, size_t end)
+{
+	size_t every = (steps->n + MAX_SAMPLES - 1) / MAX_SAMPLES, i;
+
+	for (i = 0; i < steps->n && s->n < MAX_SAMPLES; i += every) {
+		if (steps->row[i] == SIZE_MAX || steps->row[i] >= end || (s->n && s->at[s->n - 1] >= steps->row[i]))
+			continue;
+		s->at[s->n] = steps->row[i];
+		s->x[s->n++] = (double)i;
+	}
+}
+
+static void sample_evenly(struct sampling *s, size_t begin, size_t end)
+{
+	size_t n = (end - begin) / 4, i;
+
+	s->n = n < MAX_SAMPLES ? n : MAX_SAMPLES;
+	for (i = 0; i < s->n; i++) {
+		s->at[i] = begin + (end - begin) * (i + 1) / s->n - 1;
+		s->x[i] = s->m->has_time ? (double)s->m->ev.t_ns[s->at[i]] / 1e9 : (double)s->at[i];
+	}
+}
+
+/* Where to sample. The end is the last allocation: what follows only tears down. */
+static enum growth_unit choose_samples(struct sampling *s, uint32_t *step_name)
+{
+	size_t begin = s->m->n_initial, end = s->m->ev.n;
+	struct steps steps;
+	bool by_step;
+
+	while (end > begin && !counts(s, end - 1))
+		end--;
+	steps_find(s->m, s->device, &steps);
+	sample_steps(s, &steps, end);
+	by_step = s->n >= MIN_SAMPLES;
+	if (!by_step)
+		sample_evenly(s, begin, end);
+	*step_name = by_step ? steps.name : 0;
+	steps_free(&steps);
+	return by_step ? GROWTH_PER_STEP : s->m->has_time ? GROWTH_PER_SECOND : GROWTH_PER_EVENT;
+}
+
+static size_t first_at_or_after(const struct sampling *s, size_t row)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->at[mid] < row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void hold(struct sampling *s, size_t row, size_t from, size_t to)
+{
+	uint32_t stack = s->m->ev.stack[row];
+	struct track *t;
+
+	if (!s->place[stack]) {
+		t = VEC_PUSH(s->tracks, s->n_tracks, s->cap_tracks);
+		memset(t, 0, sizeof *t);
+		t->stack = stack;
+		t->first_row = (uint32_t)row;
+		s->place[stack] = (uint32_t)s->n_tracks;
+	}
+	t = &s->tracks[s->place[stack] - 1];
+	t->bytes[from] += (int64_t)s->m->ev.size[row];
+	t->bytes[to] -= (int64_t)s->m->ev.size[row];
+	t->count[from]++;
+	t->count[to]--;
+}
+
+/* Most blocks live between two samples and are passed over after one comparison. The others are
+ * listed first, so that only stacks with enough of them are tracked. */
+static void sample(struct sampling *s)
+{
+	const struct columns *c = &s->m->ev;
+	struct kept {
+		uint32_t row, from;
+	} *kept = NULL;
+	size_t row, next = 0, n = 0, cap = 0, i;
+	uint32_t *blocks = mem_zalloc(s->m->stacks.n, sizeof *blocks); /* by stack */
+
+	for (row = 0; row < c->n; row++) {
+		while (next < s->n && s->at[next] < row)
+			next++;
+		if (next == s->n)
+			break;
+		if (c->peer[row] <= s->at[next] || !counts(s, row))
+			continue;
+		*VEC_PUSH(kept, n, cap) = (struct kept){(uint32_t)row, (uint32_t)next};
+		blocks[c->stack[row]]++;
+	}
+	for (i = 0; i < n; i++)
+		if (blocks[c->stack[kept[i].row]] >= MIN_RISES)
+			hold(s, kept[i].row, kept[i].from, first_at_or_after(s, c->peer[kept[i].row]));
+	free(blocks);
+	free(kept);
+}
+
+static void fit(const double *x, const int64_t *y, size_t n, double *slope, double *r2)
+{
+	double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		mx += x[i] / (double)n;
+		my += (double)y[i] / (double)n;
+	}
+	for (i = 0; i < n; i++) {
+		double dx = x[i] - mx, dy = (double)y[i] - my;
+
+		xx += dx * dx;
+		xy += dx * dy;
+		yy += dy * dy;
+	}
+	*slope = xx > 0 ? xy / xx : 0;
+	*r2 = xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
+}
+
+static void extremes(const int64_t *v, size_t from, size_t to, int64_t *min, int64_t *max)
+{
+	size_t i;
+
+	*min = *max = v[from];
+	for (i = from + 1; i < to; i++) {
+		*min = v[i] < *min ? v[i] : *min;
+		*max = v[i] > *max ? v[i] : *max;
+	}
+}
+
+/* The rule at the top of growth.h. */
+static bool grows(const int64_t *v, size_t n, int64_t *rise)
+{
+	int64_t min_a, max_a, min_b, max_b, min_c, max_c, jump = 0;
+	size_t third = n / 3, i, rises = 0;
+
+	extremes(v, 0, third, &min_a, &max_a);
+	extremes(v, third, n - third, &min_b, &max_b);
+	extremes(v, n - third, n, &min_c, &max_c);
+	*rise = v[n - 1] - max_a;
+	if (min_c <= max_a || *rise <= 0 || max_b < max_a || min_c < min_b)
+		return false;
+	for (i = 1; i < n; i++) {
+		jump = v[i] - v[i - 1] > jump ? v[i] - v[i - 1] : jump;
+		rises += v[i] > v[i - 1];
+	}
+	/* Still rising: the last third climbs at least a quarter of an even share of the rise. */
+	return rises >= MIN_RISES && jump * 2 <= v[n - 1] - min_a && (max_c - min_c) * 12 >= *rise;
+}
+
+static void judge(const struct sampling *s, struct track *t, struct growth *out, size_t *cap)
+{
+	struct growth_row row = {.stack = t->stack};
+	int64_t rise;
+	size_t i;
+
+	for (i = 1; i < s->n; i++) {
+		t->bytes[i] += t->bytes[i - 1];
+		t->count[i] += t->count[i - 1];
+	}
+	if (!grows(t->bytes, s->n, &rise))
+		return;
+	fit(s->x, t->bytes, s->n, &row.slope, &row.r2);
+	if (row.r2 < 0.6 || row.slope <= 0)
+		return;
+	row.bytes = (uint64_t)rise;
+	row.count = t->count[s->n - 1] > t->count[0] ? (uint64_t)(t->count[s->n - 1] - t->count[0]) : 0;
+	row.first_row = t->first_row;
+	row.first_t_ns = s->m->ev.t_ns[t->first_row];
+	out->bytes += row.bytes;
+	*VEC_PUSH(out->rows, out->n, *cap) = row;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct growth_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void growth_find(const struct model *m, uint8_t device, struct growth *out)
+{
+	struct sampling s = {.m = m, .device = device};
+	size_t i, cap = 0;
+
+	*out = (struct growth){0};
+	if (m->history == HISTORY_NONE || m->frees_left_out)
+		return;
+	live_roles(live_level(m, device), s.role);
+	out->unit = choose_samples(&s, &out->step_name);
+	if (s.n < MIN_SAMPLES)
+		return;
+	out->samples = s.n;
+	s.place = mem_zalloc(m->stacks.n, sizeof *s.place);
+	sample(&s);
+	for (i = 0; i < s.n_tracks; i++)
+		judge(&s, &s.tracks[i], out, &cap);
+	if (out->n)
+		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
+	free(s.tracks);
+	free(s.place);
+}
+
+void growth_free(struct growth *g)
+{
+	free(g->rows);
+	*g = (struct growth){0};
+}

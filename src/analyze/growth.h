@@ -1,0 +1,35 @@
+/* growth.h: stacks whose live bytes keep rising through the recording, told apart from noise.
+ *
+ * The live bytes of every stack are sampled: where steps begin, or at evenly spaced rows. A stack
+ * grows if the least it holds in the last third of the samples is more than the most it held in the
+ * first third, if it still rises towards the end, and if no single jump makes up most of the rise
+ * (so warm-up, plateaus and busy temporaries are not growth). Freeing everything at the very end
+ * does not hide growth: samples end with the last allocation.
+ */
+#ifndef ANALYZE_GROWTH_H
+#define ANALYZE_GROWTH_H
+
+#include "analyze/steps.h"
+
+struct growth_row {
+	uint32_t stack;
+	uint64_t bytes; /* grown from the first third's maximum to the last sample */
+	uint64_t count; /* blocks more at the last sample than at the first; 0 if the blocks themselves grow */
+	double slope;   /* of the fitted line: bytes per step, or per second, or per event: see unit */
+	double r2;
+	int64_t first_t_ns; /* of the first allocation that was kept across a sample */
+	size_t first_row;
+};
+enum growth_unit { GROWTH_PER_STEP, GROWTH_PER_SECOND, GROWTH_PER_EVENT };
+struct growth {
+	struct growth_row *rows; /* largest first */
+	size_t n;
+	uint64_t bytes;
+	enum growth_unit unit;
+	size_t samples; /* 0: the recording is too short to tell */
+	uint32_t step_name;
+};
+void growth_find(const struct model *m, uint8_t device, struct growth *out);
+void growth_free(struct growth *g);
+
+#endif

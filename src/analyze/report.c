@@ -1,0 +1,79 @@
+/* report.c: runs the analyses a report needs, device by device. */
+#include "analyze/report.h"
+#include "base/mem.h"
+#include <stdlib.h>
+
+static void groups(struct report_device *d, const struct model *m, bool wanted)
+{
+	static const enum group_by by[] = {BY_PHASE, BY_STREAM, BY_THREAD, BY_POOL, BY_SIZE};
+	size_t i;
+
+	for (i = 0; wanted && i < sizeof by / sizeof *by; i++)
+		if (by[i] != BY_PHASE || m->n_phases)
+			group_make(m, d->device, by[i], d->peak_row, &d->groups[by[i]]);
+}
+
+static void examine(struct report_device *d, const struct model *m, unsigned want)
+{
+	d->peak_row = d->t->amount[TOTAL_REQUESTED].peak_row;
+	d->peak_event = totals_event(m, d->device, d->peak_row);
+	d->peak_t_ns = d->peak_row == SIZE_MAX || !m->ev.n ? 0 : m->ev.t_ns[d->peak_row];
+	live_at(m, d->device, d->peak_row, &d->peak);
+	live_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end);
+	growth_find(m, d->device, &d->growth);
+	leak_find(m, d->device, &d->end, &d->growth, &d->leaks);
+	leak_survivors(m, d->device, &d->survivors);
+	space_at(m, d->device, d->peak_row, &d->peak_space);
+	space_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end_space);
+	space_pinned(&d->end_space, &d->pinned);
+	oom_find(m, d->device, &d->ooms);
+	churn_find(m, d->device, &d->churn);
+	coverage_find(m, d->device, &d->coverage);
+	groups(d, m, want & REPORT_GROUPS);
+}
+
+void report_make(struct report *r, const struct model *m, unsigned want)
+{
+	unsigned dev;
+	size_t cap = 0;
+
+	*r = (struct report){.m = m};
+	totals_all(&r->totals, m);
+	for (dev = 0; dev < 256; dev++) {
+		struct report_device *d;
+
+		if (!r->totals.device[dev])
+			continue;
+		d = VEC_PUSH(r->devices, r->n, cap);
+		*d = (struct report_device){.device = (uint8_t)dev, .t = r->totals.device[dev]};
+		examine(d, m, want);
+	}
+}
+
+static void device_free(struct report_device *d)
+{
+	unsigned by;
+
+	live_free(&d->peak);
+	live_free(&d->end);
+	growth_free(&d->growth);
+	leak_free(&d->leaks);
+	leak_survivors_free(&d->survivors);
+	space_pinned_free(&d->pinned);
+	space_free(&d->peak_space);
+	space_free(&d->end_space);
+	oom_free(&d->ooms);
+	for (by = 0; by < GROUP_BYS; by++)
+		group_free(&d->groups[by]);
+}
+
+void report_free(struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		device_free(&r->devices[i]);
+	free(r->devices);
+	totals_free(&r->totals);
+	*r = (struct report){0};
+}

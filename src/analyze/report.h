@@ -1,0 +1,48 @@
+/* report.h: everything the report says about one recording, gathered in one place.
+ *
+ * Renderers (text, JSON) and `check` read this and compute nothing. The verdict needs the analyses
+ * that are always made; the others are made when asked for.
+ */
+#ifndef ANALYZE_REPORT_H
+#define ANALYZE_REPORT_H
+
+#include "analyze/churn.h"
+#include "analyze/group.h"
+#include "analyze/growth.h"
+#include "analyze/leak.h"
+#include "analyze/oom.h"
+#include "analyze/space.h"
+#include "analyze/totals.h"
+
+enum report_want { /* bits */
+	REPORT_GROUPS = 1, /* by stream, thread, pool, size, phase */
+	REPORT_WORST = 2,  /* fragmentation over time */
+};
+
+struct report_device {
+	uint8_t device; /* MODEL_NO_DEVICE: host memory */
+	const struct device_totals *t;
+	int64_t peak_event; /* -1: before the window */
+	size_t peak_row;
+	int64_t peak_t_ns;
+	struct live peak, end;
+	struct growth growth;
+	struct leaks leaks;
+	struct survivors survivors;
+	struct space peak_space, end_space;
+	struct pinned pinned; /* at the end */
+	struct ooms ooms;
+	struct churn churn;
+	struct coverage coverage;
+	struct groups groups[GROUP_BYS]; /* n == 0 where not asked for */
+};
+struct report {
+	const struct model *m;
+	struct totals totals;
+	struct report_device *devices;
+	size_t n;
+};
+void report_make(struct report *r, const struct model *m, unsigned want);
+void report_free(struct report *r);
+
+#endif
