@@ -1,12 +1,6 @@
 /* format.c: which reader a file is for. See format.h. */
 #include "format/format.h"
 
-#define FORMAT(name, probe, read)             \
-	bool probe(const struct input *);     \
-	int read(const struct input *, struct model *, struct err *);
-#include "format/formats.def"
-#undef FORMAT
-
 const struct format format_table[] = {
 #define FORMAT(name, probe, read) {#name, probe, read},
 #include "format/formats.def"
@@ -25,7 +19,7 @@ static int read_input(struct model *m, const struct input *in, struct err *e)
 			return f->read(in, m, e);
 	return err_set(e, ERR_INPUT, in->name, -1,
 		       "is no recording this program knows: a gpumemsnap snapshot or spool, a PyTorch memory "
-		       "snapshot (pickle) or an RMM log, each also gzipped");
+		       "snapshot (pickle), an RMM log or a JAX memory profile (pprof), each also gzipped");
 }
 
 int format_read(struct model *m, const char *path, struct err *e)

@@ -17,6 +17,13 @@ struct format {
 };
 extern const struct format format_table[]; /* ends with a NULL name */
 
+/* The functions of every row: a reader's file needs no header of its own. */
+#define FORMAT(name, probe, read)            \
+	bool probe(const struct input *in); \
+	int read(const struct input *in, struct model *m, struct err *e);
+#include "format/formats.def"
+#undef FORMAT
+
 /* Open path ("-" = standard input), recognise, read and model_link. On error m is freed. */
 int format_read(struct model *m, const char *path, struct err *e);
 
