@@ -3,12 +3,26 @@
 #include "base/mem.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+/* A large file is mapped, so that all of it can be reached at any time. But a reader goes through it
+ * from front to back, and mapping costs by the page (on a virtual machine much more than reading), so
+ * the stretch around its place is laid over with memory in large pages, and the file read into it. */
+#define LARGE_FILE (8u << 20) /* smaller ones are just read */
+#define CHUNK	   (2u << 20) /* a large page */
+
+struct input_window {
+	int fd;
+	unsigned char *map; /* what was mapped: the file and up to a chunk, so that data is aligned */
+	size_t from, to; /* these bytes of the file are in memory of our own; multiples of CHUNK */
+};
 
 static int read_all(int fd, struct input *in, struct err *e)
 {
@@ -29,26 +43,97 @@ static int read_all(int fd, struct input *in, struct err *e)
 	return got < 0 ? err_sys(e, in->name, "read") : 0;
 }
 
+static size_t chunk_bytes(const struct input *in, size_t at)
+{
+	return in->n - at < CHUNK ? in->n - at : CHUNK;
+}
+
+/* Put the file itself (back) where these bytes are. */
+static bool lay_file(const struct input *in, size_t at)
+{
+	return mmap((void *)(in->data + at), chunk_bytes(in, at), PROT_READ, MAP_PRIVATE | MAP_FIXED, in->window->fd,
+		    (off_t)at) != MAP_FAILED;
+}
+
+/* Memory for the bytes at `at`: that of a chunk that is done with, if there is one, else new. */
+static bool lay_memory(const struct input *in, size_t at, bool reuse, size_t used)
+{
+	void *p = (void *)(in->data + at);
+	size_t n = chunk_bytes(in, at);
+
+	if (reuse && n == CHUNK) {
+		void *old = (void *)(in->data + used);
+
+		return mremap(old, CHUNK, CHUNK, MREMAP_MAYMOVE | MREMAP_FIXED, p) != MAP_FAILED && lay_file(in, used);
+	}
+	if (mmap(p, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return false;
+	madvise(p, n, MADV_HUGEPAGE);
+	return !reuse || lay_file(in, used);
+}
+
+static void read_chunk(const struct input *in, size_t at)
+{
+	size_t n = chunk_bytes(in, at), done = 0;
+	ssize_t got = 1;
+
+	for (; done < n && got > 0; done += got > 0 ? (size_t)got : 0)
+		got = pread(in->window->fd, (void *)(in->data + at + done), n - done, (off_t)(at + done));
+	if (done < n)
+		lay_file(in, at);
+}
+
+void input_done_until(const struct input *in, size_t upto)
+{
+	struct input_window *w = in->window;
+
+	if (!w)
+		return;
+	if (upto > w->to) { /* the reader skipped something */
+		for (; w->from < w->to; w->from += CHUNK)
+			lay_file(in, w->from);
+		w->from = w->to = upto & ~(size_t)(CHUNK - 1);
+	}
+	for (; w->to < in->n && w->to < upto + CHUNK; w->to += CHUNK) {
+		bool reuse = w->from < w->to && w->from + CHUNK <= upto;
+
+		if (!lay_memory(in, w->to, reuse, w->from))
+			return;
+		w->from += reuse ? CHUNK : 0;
+		read_chunk(in, w->to);
+	}
+}
+
 static int map_file(int fd, size_t n, struct input *in, struct err *e)
 {
-	void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+	unsigned char *p = mmap(NULL, n + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
 
 	if (p == MAP_FAILED)
 		return err_sys(e, in->name, "mmap");
-	madvise(p, n, MADV_SEQUENTIAL);
-	in->data = p;
+	at = (unsigned char *)(((uintptr_t)p + CHUNK - 1) & ~(uintptr_t)(CHUNK - 1));
+	if (mmap(at, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		munmap(p, n + CHUNK);
+		return err_sys(e, in->name, "mmap");
+	}
+	in->window = mem_zalloc(1, sizeof *in->window);
+	in->window->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	in->window->map = p;
+	in->data = at;
 	in->n = n;
-	in->mapped = 1;
+	input_done_until(in, 0);
 	return 0;
 }
 
 static void release(struct input *in)
 {
-	if (in->mapped)
-		munmap((void *)in->data, in->raw_n);
-	else
+	if (in->window) {
+		munmap(in->window->map, in->raw_n + CHUNK);
+		close(in->window->fd);
+		free(in->window);
+	} else {
 		free((void *)in->data);
-	in->mapped = 0;
+	}
+	in->window = NULL;
 	in->data = NULL;
 }
 
@@ -105,7 +190,7 @@ int input_open(struct input *in, const char *path, struct err *e)
 		close(fd);
 		return err_set(e, ERR_INPUT, path, -1, "is a directory, not a snapshot");
 	}
-	if (S_ISREG(st.st_mode) && st.st_size > 0 && lseek(fd, 0, SEEK_CUR) == 0)
+	if (S_ISREG(st.st_mode) && st.st_size >= LARGE_FILE && lseek(fd, 0, SEEK_CUR) == 0)
 		rc = map_file(fd, (size_t)st.st_size, in, e);
 	else
 		rc = read_all(fd, in, e);
@@ -124,10 +209,4 @@ void input_close(struct input *in)
 	if (in->data)
 		release(in);
 	in->n = 0;
-}
-
-void input_done_until(const struct input *in, size_t upto)
-{
-	if (in->mapped)
-		madvise((void *)in->data, upto & ~(size_t)0xfffff, MADV_DONTNEED);
 }

@@ -1,6 +1,6 @@
 /* input.h: a file, "-" (standard input) or a gzip of either, as one range of bytes.
  *
- * A plain file is memory-mapped; a pipe or a gzip is read whole.
+ * A large plain file is mapped, anything else is read whole.
  */
 #ifndef BASE_INPUT_H
 #define BASE_INPUT_H
@@ -13,11 +13,13 @@ struct input {
 	const unsigned char *data;
 	size_t n;
 	size_t raw_n; /* bytes of the file itself (before gunzip) */
-	int mapped, gz;
+	int gz;
+	struct input_window *window; /* of a large file that is mapped; input.c's own */
 };
 int input_open(struct input *in, const char *path, struct err *e);
 void input_close(struct input *in);
-/* The pages before `upto` are not needed again: lets a mapped file leave memory. */
+/* A reader that goes from front to back calls this every MiB or so: the bytes before `upto` may leave
+ * memory (they stay reachable) and those behind it are fetched. */
 void input_done_until(const struct input *in, size_t upto);
 
 #endif

@@ -24,8 +24,7 @@ void model_init(struct model *m, const char *file)
 void model_free(struct model *m)
 {
 	struct columns *c = &m->ev;
-	void *owned[] = {m->why_incomplete, m->command, m->host, m->driver, m->version, c->t_ns, c->addr, c->size,
-			 c->slack, c->stack, c->peer, c->stream, c->thread, c->pool, c->op, c->device,
+	void *owned[] = {m->why_incomplete, m->command, m->host, m->driver, m->version, c->t_ns, c->slack, c->peer,
 			 m->strings.bytes, m->strings.at, m->strings.slot, m->frames.v, m->frames.slot,
 			 m->stacks.flat, m->stacks.at, m->stacks.slot, m->streams, m->threads, m->pools,
 			 m->phases, m->failures, m->segments, m->blocks, m->settings};
@@ -39,17 +38,26 @@ void model_free(struct model *m)
 	*m = (struct model){0};
 }
 
+/* The columns but slack and peer are one block, which t_ns begins: few large pages hold it. */
+#define EACH_COLUMN(DO) \
+	DO(t_ns) DO(addr) DO(size) DO(stack) DO(stream) DO(thread) DO(pool) DO(op) DO(device)
+#define ALIGNED(bytes) (((bytes) + 63) & ~(size_t)63)
+
 static void columns_resize(struct columns *c, size_t cap)
 {
-	c->t_ns = mem_resize(c->t_ns, cap, sizeof *c->t_ns);
-	c->addr = mem_resize(c->addr, cap, sizeof *c->addr);
-	c->size = mem_resize(c->size, cap, sizeof *c->size);
-	c->stack = mem_resize(c->stack, cap, sizeof *c->stack);
-	c->stream = mem_resize(c->stream, cap, sizeof *c->stream);
-	c->thread = mem_resize(c->thread, cap, sizeof *c->thread);
-	c->pool = mem_resize(c->pool, cap, sizeof *c->pool);
-	c->op = mem_resize(c->op, cap, sizeof *c->op);
-	c->device = mem_resize(c->device, cap, sizeof *c->device);
+	char *at, *old = (char *)c->t_ns;
+	size_t bytes = 0;
+
+#define ADD(column) bytes += ALIGNED(cap * sizeof *c->column);
+	EACH_COLUMN(ADD)
+	at = mem_alloc(bytes);
+#define MOVE(column)                                                    \
+	if (c->n)                                                       \
+		memcpy(at, c->column, c->n * sizeof *c->column);        \
+	c->column = (void *)at;                                         \
+	at += ALIGNED(cap * sizeof *c->column);
+	EACH_COLUMN(MOVE)
+	free(old);
 	if (c->slack)
 		c->slack = mem_resize(c->slack, cap, sizeof *c->slack);
 	c->cap = cap;
@@ -74,7 +82,7 @@ static void put(struct columns *c, size_t row, const struct event *ev)
 	c->device[row] = ev->device;
 	if (ev->block != MODEL_UNKNOWN && !c->slack) {
 		c->slack = mem_alloc(c->cap * sizeof *c->slack);
-		memset(c->slack, 0xff, c->cap * sizeof *c->slack);
+		memset(c->slack, 0xff, c->n * sizeof *c->slack);
 	}
 	if (c->slack) {
 		uint64_t slack = ev->block - ev->size;

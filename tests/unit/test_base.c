@@ -208,6 +208,38 @@ static void gzip_is_transparent_even_in_several_members_or_cut(void **state)
 	free(plain);
 }
 
+static void a_large_file_can_be_reached_anywhere_while_it_is_read(void **state)
+{
+	const size_t n = (11u << 20) + 12345;
+	char *path = temp_path("large"), *plain = mem_alloc(n);
+	struct err e = {0};
+	struct input in;
+	FILE *f;
+	size_t i, at;
+
+	(void)state;
+	for (i = 0; i < n; i++)
+		plain[i] = (char)(i * 2654435761u >> 13);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	fwrite(plain, 1, n, f);
+	fclose(f);
+	assert_int_equal(input_open(&in, path, &e), 0);
+	assert_int_equal(in.n, n);
+	for (at = 0; at < n; at += at / 2 + 700000) { /* in growing steps, so that some chunks are skipped */
+		input_done_until(&in, at);
+		assert_memory_equal(in.data + at, plain + at, n - at < 1 << 20 ? n - at : 1 << 20);
+		assert_memory_equal(in.data + at / 2, plain + at / 2, 5000);
+		assert_memory_equal(in.data + n - 5000, plain + n - 5000, 5000);
+	}
+	input_done_until(&in, n);
+	assert_memory_equal(in.data, plain, n);
+	input_close(&in);
+	unlink(path);
+	free(path);
+	free(plain);
+}
+
 static void errors_name_the_file(void **state)
 {
 	struct err e = {0};
@@ -234,6 +266,7 @@ int main(void)
 		cmocka_unit_test(map_agrees_with_a_plain_array),
 		cmocka_unit_test(an_old_output_is_kept_and_an_abandoned_one_leaves_nothing),
 		cmocka_unit_test(gzip_is_transparent_even_in_several_members_or_cut),
+		cmocka_unit_test(a_large_file_can_be_reached_anywhere_while_it_is_read),
 		cmocka_unit_test(errors_name_the_file),
 	};
 
