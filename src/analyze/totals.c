@@ -235,10 +235,20 @@ static void on_alloc(struct totals *t, struct device_totals *d, size_t row)
 		raise(&d->amount[TOTAL_RESERVED], c->size[row], row);
 }
 
-static void on_free(struct totals *t, size_t row)
+static bool frees_memory(const struct device_totals *d, uint8_t op)
+{
+	const struct gms_kind_info *info = &gms_kind_info[GMS_OP_KIND(op)];
+
+	return d->role[op] == LIVE_FREE && info->space == GMS_VA;
+}
+
+static void on_free(struct totals *t, struct device_totals *d, size_t row)
 {
 	const struct columns *c = &t->m->ev;
 	uint32_t alloc = c->peer[row];
+
+	if ((alloc == MODEL_NO_PEER || alloc < t->m->n_initial) && frees_memory(d, c->op[row]))
+		d->unmatched_frees++;
 
 	if (alloc == MODEL_NO_PEER)
 		return;
@@ -254,7 +264,7 @@ static void on_free_requested(struct totals *t, struct device_totals *d, size_t 
 	if (alloc == MODEL_NO_PEER)
 		return;
 	if (t->m->ev.peer[alloc] == row)
-		on_free(t, row);
+		on_free(t, d, row);
 	else
 		block_given_back(t, d, alloc);
 }
@@ -337,7 +347,7 @@ void totals_step(struct totals *t, size_t row)
 		on_alloc(t, d, row);
 		break;
 	case EFFECT_FREE:
-		on_free(t, row);
+		on_free(t, d, row);
 		break;
 	case EFFECT_REQUEST:
 		on_free_requested(t, d, row);

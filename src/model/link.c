@@ -28,13 +28,15 @@ static bool is_alloc(const struct columns *c, size_t row)
 	return GMS_OP_ACTION(c->op[row]) == GMS_A_ALLOC;
 }
 
+#define COUNT(m, row, what) ((m)->anomalies.what++, (m)->device[(m)->ev.device[row]].anomalies.what++)
+
 static void link_alloc(struct model *m, struct map64 *last, size_t row)
 {
 	bool fresh;
 	uint32_t *at = map64_put(last, key_of(&m->ev, row), &fresh);
 
 	if (!fresh && is_alloc(&m->ev, *at) && m->ev.peer[*at] == MODEL_NO_PEER) {
-		m->anomalies.alloc_live++;
+		COUNT(m, row, alloc_live);
 		m->ev.peer[*at] = (uint32_t)row;
 	}
 	*at = (uint32_t)row;
@@ -48,11 +50,11 @@ static void link_free(struct model *m, struct map64 *last, size_t row, bool comp
 	uint32_t *at = map64_find(last, key_of(c, row));
 
 	if (!c->addr[row]) {
-		m->anomalies.free_null++;
+		COUNT(m, row, free_null);
 	} else if (!at) {
-		m->anomalies.free_unknown++;
+		COUNT(m, row, free_unknown);
 	} else if (!is_alloc(c, *at) || (!completes && c->peer[*at] != MODEL_NO_PEER)) {
-		m->anomalies.double_free++;
+		COUNT(m, row, double_free);
 	} else {
 		c->peer[row] = *at;
 		c->peer[*at] = (uint32_t)row;
@@ -109,6 +111,8 @@ void model_link(struct model *m)
 
 	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
 	m->anomalies = (struct anomalies){0};
+	for (row = 0; row < 256; row++)
+		m->device[row].anomalies = (struct anomalies){0};
 	for (row = 0; row < c->n; row++) {
 		enum gms_action action = GMS_OP_ACTION(c->op[row]);
 

@@ -80,10 +80,18 @@ struct failure { /* one per FAIL row, same order */
 	int32_t error;   /* CUresult; 2 = out of memory */
 	uint64_t free, total; /* device memory then; MODEL_UNKNOWN if not known */
 };
+struct anomalies { /* counted by model_link */
+	uint64_t free_unknown; /* free of an address that was not live, never seen before in the window */
+	uint64_t double_free;  /* the address was seen, but is already freed */
+	uint64_t alloc_live;   /* alloc over a live address: the old one is taken as gone */
+	uint64_t free_null;
+};
+
 struct device_info {
 	uint32_t name;      /* string; 0 if not known */
 	uint64_t total;     /* bytes of device memory, MODEL_UNKNOWN */
 	bool present;       /* it occurs in this recording */
+	struct anomalies anomalies; /* its share */
 };
 
 /* State of a framework allocator at the end of the recording (PyTorch's "segments"). */
@@ -113,13 +121,6 @@ enum history { /* what the window can tell of the past */
 	HISTORY_NONE,     /* no events: a state only */
 	HISTORY_PARTIAL,  /* the window began late, or old events were dropped */
 	HISTORY_COMPLETE, /* from the first allocation on */
-};
-
-struct anomalies { /* counted by model_link */
-	uint64_t free_unknown; /* free of an address that was not live, never seen before in the window */
-	uint64_t double_free;  /* the address was seen, but is already freed */
-	uint64_t alloc_live;   /* alloc over a live address: the old one is taken as gone */
-	uint64_t free_null;
 };
 
 struct setting { /* allocator settings of the source, by PyTorch's key names */
