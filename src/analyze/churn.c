@@ -13,7 +13,8 @@ static bool is_short(const struct model *m, size_t row)
 
 	if (end == MODEL_NO_PEER)
 		return false;
-	return m->has_time ? m->ev.t_ns[end] - m->ev.t_ns[row] <= CHURN_SHORT_NS : end - row <= CHURN_SHORT_ROWS;
+	return m->has_time ? m->ev.t_ns[end] - m->ev.t_ns[row] <= CHURN_SHORT_NS
+	                   : end - row <= CHURN_SHORT_ROWS;
 }
 
 static void blocks(const struct model *m, uint8_t device, struct churn *out)

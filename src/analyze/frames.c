@@ -33,52 +33,71 @@ static bool any_starts(const char *s, const char *const *prefixes)
 static bool noise_function(const char *f)
 {
 	static const char *const part[] = {"unwind::unwind",
-					   "CapturedTraceback::gather",
-					   "gather_with_cpp",
-					   "CUDACachingAllocator",
-					   "CachingHostAllocator",
-					   "wrap_kernel_functor",
-					   "BoxedKernelWrapper",
-					   "KernelFunction::call",
-					   "c10::Dispatcher::",
-					   "redispatch",
-					   NULL};
-	static const char *const prefix[] = {
-		"PyEval_",   "_PyEval_",       "PyObject_",  "_PyObject_",  "PyFunction_", "_PyFunction_",
-		"PyRun_",    "Py_RunMain",     "Py_Main",    "Py_BytesMain", "PyVectorcall_", "cfunction_",
-		"method_vectorcall", "__libc_start", "_start", "start_thread", "clone3", "__clone",
-		"_call_impl", "_wrapped_call_impl", "gma_", "gms_",    "rec_",        NULL};
-	static const char *const api[] = {"cuMem", "cuIpc", "cuArray", "cuMipmapped", "cuGraph", "cuCtx", "cudaMalloc",
-					  "cudaHost", "cudaGraph", "cudaMem", "__cudart", "libcudart_static", NULL};
+	                                   "CapturedTraceback::gather",
+	                                   "gather_with_cpp",
+	                                   "CUDACachingAllocator",
+	                                   "CachingHostAllocator",
+	                                   "wrap_kernel_functor",
+	                                   "BoxedKernelWrapper",
+	                                   "KernelFunction::call",
+	                                   "c10::Dispatcher::",
+	                                   "redispatch",
+	                                   NULL};
+	static const char *const prefix[] = {"PyEval_",
+	                                     "_PyEval_",
+	                                     "PyObject_",
+	                                     "_PyObject_",
+	                                     "PyFunction_",
+	                                     "_PyFunction_",
+	                                     "PyRun_",
+	                                     "Py_RunMain",
+	                                     "Py_Main",
+	                                     "Py_BytesMain",
+	                                     "PyVectorcall_",
+	                                     "cfunction_",
+	                                     "method_vectorcall",
+	                                     "__libc_start",
+	                                     "_start",
+	                                     "start_thread",
+	                                     "clone3",
+	                                     "__clone",
+	                                     "_call_impl",
+	                                     "_wrapped_call_impl",
+	                                     "gma_",
+	                                     "gms_",
+	                                     "rec_",
+	                                     NULL};
+	static const char *const api[] = {
+	    "cuMem",    "cuIpc",     "cuArray", "cuMipmapped", "cuGraph",          "cuCtx", "cudaMalloc",
+	    "cudaHost", "cudaGraph", "cudaMem", "__cudart",    "libcudart_static", NULL};
 
 	return any_starts(f, prefix) || any_starts(f, api) || any_in(f, part);
 }
 
 static bool noise_file(const char *file)
 {
-	static const char *const part[] = {"core/boxing",      "/Register",	   "/Redispatch",
-					   "pythonrun.c",      "Modules/main.c",   "Objects/call.c",
-					   "methodobject.c",   "pycore_ceval.h",   "ceval.c",
-					   "cpython/abstract.h", "ATen/core/dispatch", "csu/libc-start",
-					   "<frozen ",         NULL};
+	static const char *const part[] = {
+	    "core/boxing",        "/Register",      "/Redispatch",    "pythonrun.c", "Modules/main.c",
+	    "Objects/call.c",     "methodobject.c", "pycore_ceval.h", "ceval.c",     "cpython/abstract.h",
+	    "ATen/core/dispatch", "csu/libc-start", "<frozen ",       NULL};
 
 	return any_in(file, part);
 }
 
 static bool noise_module(const char *base)
 {
-	static const char *const prefix[] = {"libcuda.so",  "libcudart",      "libgpumemsnap", "libgpumem",
-					     "libc.so",	    "libpthread",     "ld-linux",      "libnvidia",
-					     "libpython",   "[vdso]",	      NULL};
+	static const char *const prefix[] = {
+	    "libcuda.so", "libcudart", "libgpumemsnap", "libgpumem", "libc.so", "libpthread",
+	    "ld-linux",   "libnvidia", "libpython",     "[vdso]",    NULL};
 
 	return any_starts(base, prefix);
 }
 
 static bool library_module(const char *path)
 {
-	static const char *const prefix[] = {"libcublas", "libcudnn",  "libnccl",   "libcufft",	 "libcusparse",
-					     "libcusolver", "libcurand", "libnvrtc", "libnvJitLink", "libtorch",
-					     "libc10",	  "libstdc++", "libgomp", NULL};
+	static const char *const prefix[] = {
+	    "libcublas", "libcudnn",     "libnccl",  "libcufft", "libcusparse", "libcusolver", "libcurand",
+	    "libnvrtc",  "libnvJitLink", "libtorch", "libc10",   "libstdc++",   "libgomp",     NULL};
 	static const char *const folder[] = {"site-packages", "dist-packages", NULL};
 
 	return any_starts(frames_base(path), prefix) || any_in(path, folder);
@@ -86,10 +105,10 @@ static bool library_module(const char *path)
 
 static bool library_code(const char *function, const char *file)
 {
-	static const char *const space[] = {"at::",  "c10::",  "torch::", "c10d::", "std::", "cublas",
-					    "cudnn", "THP",    "triton",  "at_",    NULL};
-	static const char *const folder[] = {"site-packages/", "dist-packages/", "/lib/python", "aten/src/",
-					     "torch/csrc/",    "ATen/",		 "/usr/include/", NULL};
+	static const char *const space[] = {"at::",  "c10::", "torch::", "c10d::", "std::", "cublas",
+	                                    "cudnn", "THP",   "triton",  "at_",    NULL};
+	static const char *const folder[] = {"site-packages/", "dist-packages/", "/lib/python",   "aten/src/",
+	                                     "torch/csrc/",    "ATen/",          "/usr/include/", NULL};
 
 	return any_starts(function, space) || any_in(file, folder);
 }
@@ -147,8 +166,8 @@ size_t frames_shown(const struct model *m, uint32_t stack, size_t *at, size_t ma
 
 bool frames_library_owned(const struct model *m, uint32_t stack)
 {
-	static const char *const owner[] = {"libcublas", "libcudnn", "libnccl", "libcufft", "libcusparse", "libcusolver",
-					    "libcurand", NULL};
+	static const char *const owner[] = {"libcublas",   "libcudnn",    "libnccl",   "libcufft",
+	                                    "libcusparse", "libcusolver", "libcurand", NULL};
 	size_t n, i;
 	const uint32_t *frame = model_stack_frames(m, stack, &n);
 	bool user = false, first = true;

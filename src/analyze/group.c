@@ -1,6 +1,6 @@
 /* group.c: one pass over the allocations, adding each to the row of its key. */
-#include "analyze/frames.h"
 #include "analyze/group.h"
+#include "analyze/frames.h"
 #include "base/mem.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 struct grouping {
 	const struct model *m;
 	enum group_by by;
-	uint32_t *place; /* of a key in out->rows, plus one */
+	uint32_t *place;    /* of a key in out->rows, plus one */
 	uint32_t *of_stack; /* key of a stack plus one, 0: not asked yet */
 	uint32_t *phase;
 	struct groups *out;
@@ -215,7 +215,7 @@ static void pool_label(struct text *t, const struct pool_info *p)
 		text_printf(t, "pool 0x%llx", (unsigned long long)p->handle);
 	else if (p->id[0] || p->id[1])
 		text_printf(t, "private pool (%llu,%llu)%s%s", (unsigned long long)p->id[0],
-			    (unsigned long long)p->id[1], *size ? " " : "", size);
+		            (unsigned long long)p->id[1], *size ? " " : "", size);
 	else
 		text_printf(t, "default pool%s%s", *size ? ", " : "", size);
 }
@@ -235,7 +235,8 @@ void group_label(struct text *t, const struct model *m, enum group_by by, uint32
 	case BY_THREAD:
 		thread = &m->threads[key];
 		if (thread->name)
-			text_printf(t, "%s (%llu)", model_text(m, thread->name), (unsigned long long)thread->tid);
+			text_printf(t, "%s (%llu)", model_text(m, thread->name),
+			            (unsigned long long)thread->tid);
 		else if (thread->tid)
 			text_printf(t, "thread %llu", (unsigned long long)thread->tid);
 		else
@@ -246,7 +247,7 @@ void group_label(struct text *t, const struct model *m, enum group_by by, uint32
 		return;
 	case BY_SIZE:
 		text_printf(t, "%s to %s", text_bytes(from, key ? 1ull << key : 0),
-			    key < 63 ? text_bytes(to, 1ull << (key + 1)) : "more");
+		            key < 63 ? text_bytes(to, 1ull << (key + 1)) : "more");
 		return;
 	case BY_KIND:
 		text_puts(t, gms_kind_info[key].name);

@@ -8,7 +8,7 @@
 
 #define MAX_SAMPLES 48
 #define MIN_SAMPLES 6
-#define MIN_RISES 4
+#define MIN_RISES   4
 
 struct track { /* one stack, at every sample; first differences, then values */
 	uint32_t stack;
@@ -38,7 +38,8 @@ static void sample_steps(struct sampling *s, const struct steps *steps, size_t e
 	size_t every = (steps->n + MAX_SAMPLES - 1) / MAX_SAMPLES, i;
 
 	for (i = 0; i < steps->n && s->n < MAX_SAMPLES; i += every) {
-		if (steps->row[i] == SIZE_MAX || steps->row[i] >= end || (s->n && s->at[s->n - 1] >= steps->row[i]))
+		if (steps->row[i] == SIZE_MAX || steps->row[i] >= end ||
+		    (s->n && s->at[s->n - 1] >= steps->row[i]))
 			continue;
 		s->at[s->n] = steps->row[i];
 		s->x[s->n++] = (double)i;

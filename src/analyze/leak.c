@@ -36,11 +36,11 @@ static void add(struct leaks *l, const struct model *m, const struct live_row *r
 	bool library = l->basis == LEAK_LIVE_AT_END && frames_library_owned(m, r->stack);
 
 	l->rows[l->n++] = (struct leak_row){.stack = r->stack,
-					    .bytes = r->bytes,
-					    .count = r->count,
-					    .first_t_ns = r->first_t_ns,
-					    .last_t_ns = r->last_t_ns,
-					    .library = library};
+	                                    .bytes = r->bytes,
+	                                    .count = r->count,
+	                                    .first_t_ns = r->first_t_ns,
+	                                    .last_t_ns = r->last_t_ns,
+	                                    .library = library};
 	if (library) {
 		l->library_bytes += r->bytes;
 		l->library_count += r->count;
@@ -61,7 +61,7 @@ static bool is_growing(const struct growth *g, uint32_t stack)
 }
 
 void leak_find(const struct model *m, uint8_t device, const struct live *end, const struct growth *g,
-	       struct leaks *out)
+               struct leaks *out)
 {
 	size_t i;
 

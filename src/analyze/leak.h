@@ -33,7 +33,7 @@ enum leak_basis leak_basis(const struct model *m, uint8_t device);
 const char *leak_doubt(const struct model *m, uint8_t device);
 /* end: what is live after the last row. */
 void leak_find(const struct model *m, uint8_t device, const struct live *end, const struct growth *g,
-	       struct leaks *out);
+               struct leaks *out);
 void leak_free(struct leaks *l);
 
 struct survivors {

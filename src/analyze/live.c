@@ -181,7 +181,8 @@ static void add_block(struct live *l, struct live_row *row, uint64_t bytes, int6
 }
 
 /* By stack: blocks of rows from ≤ row < to whose end is not before row `until`. */
-static void collect(const struct model *m, uint8_t device, size_t from, size_t to, size_t until, struct live *out)
+static void collect(const struct model *m, uint8_t device, size_t from, size_t to, size_t until,
+                    struct live *out)
 {
 	const struct columns *c = &m->ev;
 	uint32_t *place = mem_zalloc(m->stacks.n, sizeof *place); /* of a stack in out->rows, plus one */

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-#define MIB (1024ull * 1024)
+#define MIB                 (1024ull * 1024)
 #define ERROR_OUT_OF_MEMORY 2
 
 const char *oom_cause_name(enum oom_cause c)
 {
-	static const char *const name[] = {"real shortage",   "fragmentation",	       "a limit",
-					   "other processes", "refused by the driver", "unknown cause"};
+	static const char *const name[] = {"real shortage",   "fragmentation",         "a limit",
+	                                   "other processes", "refused by the driver", "unknown cause"};
 
 	return name[c];
 }
@@ -170,20 +170,20 @@ static unsigned helpful(const struct model *m, const struct oom *o, bool framewo
 static struct oom describe(const struct model *m, uint8_t device, const struct failure *f, bool framework)
 {
 	return (struct oom){.row = f->event,
-			    .t_ns = m->ev.t_ns[f->event],
-			    .stack = m->ev.stack[f->event],
-			    .size = m->ev.size[f->event],
-			    .need = framework ? segment_for(m->ev.size[f->event]) : m->ev.size[f->event],
-			    .error = f->error,
-			    .free = f->free,
-			    .total = f->total != MODEL_UNKNOWN ? f->total : m->device[device].total,
-			    .live = MODEL_UNKNOWN,
-			    .reserved = MODEL_UNKNOWN,
-			    .cached = MODEL_UNKNOWN,
-			    .largest = MODEL_UNKNOWN,
-			    .holes = MODEL_UNKNOWN,
-			    .others = MODEL_UNKNOWN,
-			    .cause = OOM_UNKNOWN};
+	                    .t_ns = m->ev.t_ns[f->event],
+	                    .stack = m->ev.stack[f->event],
+	                    .size = m->ev.size[f->event],
+	                    .need = framework ? segment_for(m->ev.size[f->event]) : m->ev.size[f->event],
+	                    .error = f->error,
+	                    .free = f->free,
+	                    .total = f->total != MODEL_UNKNOWN ? f->total : m->device[device].total,
+	                    .live = MODEL_UNKNOWN,
+	                    .reserved = MODEL_UNKNOWN,
+	                    .cached = MODEL_UNKNOWN,
+	                    .largest = MODEL_UNKNOWN,
+	                    .holes = MODEL_UNKNOWN,
+	                    .others = MODEL_UNKNOWN,
+	                    .cause = OOM_UNKNOWN};
 }
 
 void oom_find(const struct model *m, uint8_t device, struct ooms *out)

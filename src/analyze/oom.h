@@ -13,13 +13,13 @@
 #include "model/model.h"
 
 enum oom_cause { OOM_SHORTAGE, OOM_FRAGMENTATION, OOM_LIMIT, OOM_OTHERS, OOM_REFUSED, OOM_UNKNOWN };
-enum oom_help { /* bits: what would have helped, and is not on already */
-	OOM_HELP_EXPANDABLE = 1, /* expandable_segments:True */
-	OOM_HELP_RELEASE = 2,	 /* returning cached segments (empty_cache) */
-	OOM_HELP_FRACTION = 4,	 /* a larger memory fraction or limit */
-	OOM_HELP_OTHERS = 8,	 /* ending what else uses the device */
-	OOM_HELP_LESS = 16,	 /* asking for less: smaller batches, or freeing earlier */
-	OOM_HELP_POOL = 32,	 /* allocating from a pool, or large buffers first */
+enum oom_help {                          /* bits: what would have helped, and is not on already */
+	        OOM_HELP_EXPANDABLE = 1, /* expandable_segments:True */
+	        OOM_HELP_RELEASE = 2,    /* returning cached segments (empty_cache) */
+	        OOM_HELP_FRACTION = 4,   /* a larger memory fraction or limit */
+	        OOM_HELP_OTHERS = 8,     /* ending what else uses the device */
+	        OOM_HELP_LESS = 16,      /* asking for less: smaller batches, or freeing earlier */
+	        OOM_HELP_POOL = 32,      /* allocating from a pool, or large buffers first */
 };
 struct oom {
 	size_t row;
@@ -29,12 +29,12 @@ struct oom {
 	uint64_t need; /* what the device would have had to give: the segment for it */
 	int32_t error;
 	uint64_t free, total; /* of the device, MODEL_UNKNOWN if not recorded */
-	uint64_t live;	      /* requested bytes live just then */
+	uint64_t live;        /* requested bytes live just then */
 	uint64_t reserved;    /* MODEL_UNKNOWN if not known */
 	uint64_t cached;      /* in holes of segments; MODEL_UNKNOWN */
 	uint64_t largest;     /* of those holes; at the driver level: largest gap between allocations */
 	uint64_t holes;
-	uint64_t whole;	  /* cached in segments that nobody uses */
+	uint64_t whole;   /* cached in segments that nobody uses */
 	uint64_t others;  /* used on the device, but not by what we recorded; MODEL_UNKNOWN */
 	uint64_t missing; /* how much more would have been enough; 0 if that was not the problem */
 	enum oom_cause cause;

@@ -14,9 +14,9 @@
 #include "analyze/space.h"
 #include "analyze/totals.h"
 
-enum report_want { /* bits */
-	REPORT_GROUPS = 1, /* by stream, thread, pool, size, phase */
-	REPORT_WORST = 2,  /* fragmentation over time */
+enum report_want {                    /* bits */
+	           REPORT_GROUPS = 1, /* by stream, thread, pool, size, phase */
+	           REPORT_WORST = 2,  /* fragmentation over time */
 };
 
 struct report_device {

@@ -57,8 +57,8 @@ static bool same_owner(const struct columns *c, uint32_t a, uint32_t b)
 	return c->stream[a] == c->stream[b] && c->pool[a] == c->pool[b];
 }
 
-static void add_mapped(struct space *s, const struct columns *c, const uint64_t *border, const uint32_t *owner,
-		       size_t pieces, size_t *cap)
+static void add_mapped(struct space *s, const struct columns *c, const uint64_t *border,
+                       const uint32_t *owner, size_t pieces, size_t *cap)
 {
 	struct space_segment *open = NULL;
 	size_t i;
@@ -74,7 +74,7 @@ static void add_mapped(struct space *s, const struct columns *c, const uint64_t 
 		} else {
 			open = VEC_PUSH(s->segments, s->n, *cap);
 			*open = (struct space_segment){
-				.addr = border[i], .size = size, .row = owner[i], .expandable = true};
+			    .addr = border[i], .size = size, .row = owner[i], .expandable = true};
 		}
 	}
 }
@@ -133,7 +133,7 @@ static void add_block(struct space *s, const struct model *m, size_t row, size_t
 		block = (m->ev.size[row] + 511) / 512 * 512;
 	}
 	*VEC_PUSH(s->blocks, s->n_blocks, *cap) =
-		(struct space_block){.addr = m->ev.addr[row], .size = block, .row = (uint32_t)row};
+	    (struct space_block){.addr = m->ev.addr[row], .size = block, .row = (uint32_t)row};
 	s->requested += m->ev.size[row];
 	s->used += block;
 }
@@ -160,7 +160,7 @@ static void gather(struct space *s, const struct model *m, uint8_t device, size_
 			add_block(s, m, row, &cap_blocks);
 		else
 			*VEC_PUSH(s->segments, s->n, cap_segments) = (struct space_segment){
-				.addr = c->addr[row], .size = c->size[row], .row = (uint32_t)row};
+			    .addr = c->addr[row], .size = c->size[row], .row = (uint32_t)row};
 	}
 	if (ranges.n)
 		mapped_segments(s, c, &ranges, &cap_segments);

@@ -26,7 +26,8 @@ static uint32_t most_frequent(const struct model *m, uint8_t device, size_t *tim
 		}
 	}
 	for (i = 0; i < m->n_phases; i++)
-		if (m->phases[i].name && on_device(&m->phases[i], device) && count[m->phases[i].name] == *times) {
+		if (m->phases[i].name && on_device(&m->phases[i], device) &&
+		    count[m->phases[i].name] == *times) {
 			best = m->phases[i].name;
 			break;
 		}

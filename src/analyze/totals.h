@@ -38,7 +38,7 @@ struct device_totals {
 	struct kind_total kind[GMS_KINDS];
 	uint64_t ops[256];                               /* rows of the window by op */
 	uint64_t live_blocks;                            /* at the end */
-	uint64_t unmatched_frees; /* of memory that was not allocated in the window */
+	uint64_t unmatched_frees;                        /* of memory that was not allocated in the window */
 	uint64_t pending;                                /* active - allocated at the end */
 	uint64_t used_start, used_peak, used_end, total; /* of the whole device, as sampled */
 	uint64_t checksums, checksums_wrong;             /* recorded active bytes that differ from ours */

@@ -12,7 +12,8 @@
 void json_u64(cJSON *object, const char *key, uint64_t v); /* MODEL_UNKNOWN: null */
 void json_i64(cJSON *object, const char *key, int64_t v);
 void json_real(cJSON *object, const char *key, double v); /* NAN: null; six significant digits */
-void json_text(cJSON *object, const char *key, const char *s); /* NULL or "": null; invalid UTF-8 is replaced */
+void json_text(cJSON *object, const char *key,
+               const char *s); /* NULL or "": null; invalid UTF-8 is replaced */
 cJSON *json_object(cJSON *object, const char *key);
 cJSON *json_array(cJSON *object, const char *key);
 cJSON *json_item(cJSON *array); /* a new object at its end */

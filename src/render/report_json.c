@@ -81,9 +81,9 @@ static void amounts(cJSON *device, const struct model *m, const struct report_de
 	}
 	json_u64(device, "pending_end", d->t->pending);
 	json_u64(device, "inactive_end",
-		 active == MODEL_UNKNOWN || reserved == MODEL_UNKNOWN ? MODEL_UNKNOWN
-		 : active > reserved				      ? 0
-								      : reserved - active);
+	         active == MODEL_UNKNOWN || reserved == MODEL_UNKNOWN ? MODEL_UNKNOWN
+	         : active > reserved                                  ? 0
+	                                                              : reserved - active);
 	json_u64(device, "live_blocks_end", d->t->live_blocks);
 }
 
@@ -309,7 +309,7 @@ static void survivors(cJSON *device, const struct model *m, const struct survivo
 }
 
 static void one_device(cJSON *list, const struct report *r, const struct report_device *d,
-		       const struct report_json_options *opt)
+                       const struct report_json_options *opt)
 {
 	const struct model *m = r->m;
 	cJSON *o = json_item(list);
@@ -328,7 +328,7 @@ static void one_device(cJSON *list, const struct report *r, const struct report_
 	ooms(o, m, d);
 	anomalies(o, m, d);
 	stack_rows(json_array(o, "peak_stacks"), m, m->history == HISTORY_NONE ? &(struct live){0} : &d->peak,
-		   opt->top);
+	           opt->top);
 	stack_rows(json_array(o, "live_stacks"), m, &d->end, opt->top);
 	survivors(o, m, &d->survivors);
 	growth(o, m, &d->growth);
@@ -377,7 +377,8 @@ static void one_snapshot(cJSON *list, const struct report *r, const struct repor
 	json_text(o, "host", m->host);
 	json_u64(o, "pid", m->pid ? m->pid : MODEL_UNKNOWN);
 	json_u64(o, "rank", m->rank >= 0 ? (uint64_t)m->rank : MODEL_UNKNOWN);
-	json_u64(o, "duration_ns", m->has_time && m->duration_ns >= 0 ? (uint64_t)m->duration_ns : MODEL_UNKNOWN);
+	json_u64(o, "duration_ns",
+	         m->has_time && m->duration_ns >= 0 ? (uint64_t)m->duration_ns : MODEL_UNKNOWN);
 	json_u64(o, "events", m->ev.n - m->n_initial);
 	json_u64(o, "dropped_events", m->dropped_events);
 	json_u64(o, "unknown_entries", m->unknown_entries);
