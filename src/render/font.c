@@ -177,6 +177,21 @@ int font_elide(struct font *f, enum font_face face, int size, const char *s, siz
 	return a ? to_pixels(used) : 0;
 }
 
+size_t font_break(struct font *f, enum font_face face, int size, const char *s, size_t n, int room)
+{
+	int64_t limit = (int64_t)room * 64, w = 0;
+	size_t i = 0, len, space = 0;
+
+	for (; i < n; i += len) {
+		w += font_advance(f, face, size, font_decode(s + i, n - i, &len));
+		if (s[i] == ' ')
+			space = i + 1;
+		else if (w > limit)
+			break;
+	}
+	return i == n ? n : space ? space : i ? i : len;
+}
+
 static struct font_glyph *rasterise(struct face *face, int size, uint32_t c, int quarter)
 {
 	struct font_glyph *g = mem_zalloc(1, sizeof *g);

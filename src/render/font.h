@@ -32,6 +32,9 @@ uint32_t font_decode(const char *s, size_t n, size_t *len);
  * width in pixels; 0 if not even one character and the ellipsis fit. */
 int font_elide(struct font *f, enum font_face face, int size, const char *s, size_t n, int room, size_t *head,
                size_t *tail);
+/* How many bytes go on the first line of `room` pixels: up to the last space that fits, else as many
+ * characters as fit, at least one. Trailing spaces belong to the line. */
+size_t font_break(struct font *f, enum font_face face, int size, const char *s, size_t n, int room);
 #define FONT_ELLIPSIS "\xe2\x80\xa6"
 
 /* The picture of one character at one of four horizontal subpixel positions. */

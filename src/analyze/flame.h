@@ -1,0 +1,51 @@
+/* flame.h: stacks with bytes, merged into one tree of frames.
+ *
+ * A node's total is its own bytes plus those of its children, and the root's total is the sum of all
+ * that was added: nothing is lost, whatever is merged, folded or cut. Frames are told apart by
+ * function, file and line (or without the line). Node 0 is the root; it has no frame.
+ */
+#ifndef ANALYZE_FLAME_H
+#define ANALYZE_FLAME_H
+
+#include "model/model.h"
+
+#define FLAME_MAX_DEPTH 5000
+#define FLAME_NO_STACK  UINT32_MAX /* stands for a frame where no stack was recorded */
+
+struct flame_options {
+	bool reverse;     /* the root's children are the innermost frames */
+	bool fold;        /* direct and mutual recursion (up to 8 frames long) is one turn of it */
+	bool merge_lines; /* lines of one function are one node */
+};
+
+struct flame_node {
+	uint64_t total, self;
+	uint32_t parent, child, next; /* 0: none */
+	uint32_t frame;               /* the first of the frames merged here, or FLAME_NO_STACK */
+	uint32_t stack;               /* the only stack that ends here; 0: several or none */
+	uint32_t depth;               /* root 0 */
+};
+
+struct flame {
+	struct flame_node *node;
+	size_t n, cap;
+	uint32_t depth;          /* of the deepest node */
+	uint64_t stacks;         /* added with more than 0 */
+	uint64_t cut, cut_bytes; /* stacks deeper than FLAME_MAX_DEPTH, and what they hold */
+	/* private */
+	const struct model *m;
+	struct flame_options opt;
+	uint32_t *key; /* frame → the id of what is merged with it */
+	struct map64 children;
+	uint32_t *path, *path_key;
+	size_t n_path;
+};
+
+void flame_begin(struct flame *f, const struct model *m, const struct flame_options *opt);
+void flame_add(struct flame *f, uint32_t stack, uint64_t value);
+void flame_free(struct flame *f);
+
+/* Sort a node's children, largest first (equal ones: first seen first). The first is node->child. */
+void flame_sort_children(struct flame *f, uint32_t node);
+
+#endif

@@ -1,0 +1,21 @@
+/* flame.h: a tree of frames as a picture. */
+#ifndef RENDER_FLAME_H
+#define RENDER_FLAME_H
+
+#include "analyze/flame.h"
+#include "analyze/rank.h"
+#include "render/look.h"
+
+struct flame_picture {
+	const struct model *m;
+	struct flame *tree;      /* children are sorted on the way */
+	const struct rank *rank; /* stacks with a colour of their own, or NULL */
+	const char *title, *subtitle;
+	bool count;  /* values are blocks, not bytes */
+	bool invert; /* the root on top */
+};
+
+/* p is initialised here (picture_free when done). */
+void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o, struct font *font);
+
+#endif

@@ -1,0 +1,539 @@
+/* flame_layout.c: where the boxes of a flame go, and what they say.
+ *
+ * First the boxes are placed on rows, widths in exact proportion to their values; then the number of
+ * rows gives the picture's height, and everything is written to the display list. A box thinner than
+ * the least width is never dropped: it and its smaller siblings become one grey box of their sum.
+ */
+#include "analyze/code.h"
+#include "base/mem.h"
+#include "render/flame.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ENTRIES 24 /* of the legend of names */
+#define ENTRY_LINES 3
+#define LEAST_RUN   3 /* frames worth folding into one box */
+
+enum box_kind { BOX_FRAME, BOX_SMALLER, BOX_RUN };
+
+struct box {
+	uint32_t node;
+	uint32_t count; /* siblings merged, or frames folded */
+	int x, w, row;
+	enum box_kind kind;
+	int entry; /* number in the legend of names, 0: none */
+};
+
+struct entry {
+	uint32_t node; /* the widest box of that name */
+	uint32_t function;
+};
+
+struct plan {
+	const struct flame_picture *f;
+	struct flame *tree;
+	struct picture *p;
+	struct look l;
+	uint8_t *codes;
+	struct box *box;
+	size_t n, cap;
+	int rows, rows_wanted; /* drawn; and without the limit of the height */
+	int top;               /* y of the uppermost row */
+	int width, least;      /* of the root; of a box worth drawing */
+	int pitch, pad;
+	struct entry entry[MAX_ENTRIES];
+	int n_entries;
+	uint64_t names_left; /* shortened names that are in no entry */
+};
+
+/* --- placing ------------------------------------------------------------------------------- */
+
+struct todo {
+	uint32_t node;
+	int row;
+	uint64_t from; /* value to the left of it */
+};
+
+static int at_value(const struct plan *g, uint64_t v)
+{
+	return (int)((unsigned __int128)v * (unsigned)g->width / g->tree->node[0].total);
+}
+
+static void add_box(struct plan *g, enum box_kind kind, uint32_t node, uint32_t count, int row, uint64_t from,
+		    uint64_t value)
+{
+	int x0 = at_value(g, from), x1 = at_value(g, from + value);
+
+	if (x1 <= x0)
+		return;
+	*VEC_PUSH(g->box, g->n, g->cap) = (struct box){
+		.node = node, .count = count, .x = g->l.margin + x0, .w = x1 - x0, .row = row, .kind = kind};
+	if (row >= g->rows)
+		g->rows = row + 1;
+}
+
+static bool worth_drawing(const struct plan *g, uint64_t value)
+{
+	return (unsigned __int128)value * (unsigned)g->width >= (unsigned __int128)g->tree->node[0].total * (unsigned)g->least;
+}
+
+static bool is_link(const struct flame_node *v, const struct flame_node *all)
+{
+	return v->child && !all[v->child].next && all[v->child].total == v->total;
+}
+
+static enum code node_code(const struct plan *g, const struct flame_node *v)
+{
+	return v->frame == FLAME_NO_STACK ? CODE_YOURS : g->codes[v->frame];
+}
+
+/* How many frames from this node on may be one box: links of a chain by code that is not worth a row.
+ * squeeze 1: without symbols, native and CUDA libraries; 2: Python libraries too; 3: everything. */
+static uint32_t run_from(const struct plan *g, uint32_t node, int squeeze)
+{
+	const struct flame_node *all = g->tree->node;
+	uint32_t n = 0;
+
+	for (; squeeze && node && is_link(&all[node], all); node = all[node].child, n++) {
+		enum code c = node_code(g, &all[node]);
+		if (squeeze < 3 && (c == CODE_YOURS || (c == CODE_PYTHON && squeeze < 2)))
+			break;
+	}
+	return n >= LEAST_RUN ? n : 0;
+}
+
+/* The children of a node that was placed at row; those worth a box of their own are pushed. */
+static void place_children(struct plan *g, const struct todo *t, struct todo **stack, size_t *n, size_t *cap)
+{
+	const struct flame_node *v = g->tree->node;
+	uint64_t from = t->from, sum = 0;
+	uint32_t c, count = 0;
+
+	flame_sort_children(g->tree, t->node);
+	for (c = v[t->node].child; c && worth_drawing(g, v[c].total); c = v[c].next) {
+		*VEC_PUSH(*stack, *n, *cap) = (struct todo){c, t->row + 1, from};
+		from += v[c].total;
+	}
+	for (; c; c = v[c].next, count++)
+		sum += v[c].total;
+	if (sum)
+		add_box(g, BOX_SMALLER, t->node, count, t->row + 1, from, sum);
+}
+
+static void place(struct plan *g, int squeeze)
+{
+	struct todo *stack = NULL, t;
+	size_t n = 0, cap = 0;
+
+	g->n = 0;
+	g->rows = 0;
+	*VEC_PUSH(stack, n, cap) = (struct todo){0, 0, 0};
+	while (n) {
+		t = stack[--n];
+		uint32_t run = run_from(g, t.node, squeeze);
+		add_box(g, run ? BOX_RUN : BOX_FRAME, t.node, run, t.row, t.from, g->tree->node[t.node].total);
+		for (uint32_t i = 1; i < run; i++)
+			t.node = g->tree->node[t.node].child;
+		place_children(g, &t, &stack, &n, &cap);
+	}
+	free(stack);
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* The name of a box and what follows it in soft text: where, how much. */
+struct label {
+	const char *name;
+	size_t n;
+	char where[300];
+	char stats[64];
+};
+
+static void value_text(const struct plan *g, char *buf, size_t size, uint64_t v)
+{
+	char amount[TEXT_SIZE_MAX];
+	double share = 100.0 * (double)v / (double)g->tree->node[0].total;
+
+	if (g->f->count) {
+		text_count(amount, v);
+		snprintf(buf, size, "%s block%s \xc2\xb7 %.*f %%", amount, v == 1 ? "" : "s", share < 99.95, share);
+	} else {
+		snprintf(buf, size, "%s \xc2\xb7 %.*f %%", text_bytes(amount, v), share < 99.95, share);
+	}
+}
+
+static void where_text(const struct plan *g, uint32_t frame, char *buf, size_t size)
+{
+	const struct frame *f = &g->f->m->frames.v[frame];
+	const char *file = code_basename(model_text(g->f->m, f->file)),
+		   *module = code_basename(model_text(g->f->m, f->module));
+
+	*buf = 0;
+	if (*file && strcmp(file, "??") && f->line && !g->tree->opt.merge_lines)
+		snprintf(buf, size, "%s:%u", file, f->line);
+	else if (*file && strcmp(file, "??"))
+		snprintf(buf, size, "%s", file);
+	else if (!f->function && *module)
+		snprintf(buf, size, "%s", module);
+}
+
+static struct label label_of(const struct plan *g, uint32_t node)
+{
+	const struct flame_node *v = &g->tree->node[node];
+	struct label l = {.name = "all"};
+
+	if (!node) {
+		l.name = g->f->count ? "all blocks" : "all memory";
+	} else if (v->frame == FLAME_NO_STACK) {
+		l.name = "[no stack recorded]";
+	} else {
+		l.name = model_text(g->f->m, g->f->m->frames.v[v->frame].function);
+		if (!*l.name)
+			l.name = "??";
+		where_text(g, v->frame, l.where, sizeof l.where);
+	}
+	l.n = strlen(l.name);
+	value_text(g, l.stats, sizeof l.stats, v->total);
+	return l;
+}
+
+static int text_width(const struct plan *g, const struct pic_style *s, const char *t, size_t n)
+{
+	return font_width(g->p->font, s->face, s->size, t, n);
+}
+
+/* Names that do not fit in their boxes get a number, the widest boxes first. */
+static void note_entry(struct plan *g, struct box *b)
+{
+	const struct flame_node *v = &g->tree->node[b->node];
+	uint32_t function = g->f->m->frames.v[v->frame].function;
+	int i;
+
+	for (i = 0; i < g->n_entries; i++)
+		if (g->entry[i].function == function)
+			break;
+	if (i == MAX_ENTRIES) {
+		g->names_left++;
+		return;
+	}
+	if (i == g->n_entries)
+		g->entry[g->n_entries++] = (struct entry){b->node, function};
+	b->entry = i + 1;
+}
+
+static int wider_first(const void *a, const void *b)
+{
+	const struct box *x = *(struct box *const *)a, *y = *(struct box *const *)b;
+
+	if (x->w != y->w)
+		return x->w < y->w ? 1 : -1;
+	return x->row != y->row ? (x->row < y->row ? -1 : 1) : (x->x > y->x) - (x->x < y->x);
+}
+
+static void number_names(struct plan *g)
+{
+	struct box **list = mem_alloc((g->n + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct box *b = &g->box[i];
+		if (b->kind != BOX_FRAME || !b->node || g->tree->node[b->node].frame == FLAME_NO_STACK ||
+		    b->w < look_px(&g->l, 18) || b->row >= g->rows)
+			continue;
+		struct label l = label_of(g, b->node);
+		if (text_width(g, &g->l.text, l.name, l.n) > b->w - 2 * g->pad)
+			list[n++] = b;
+	}
+	qsort(list, n, sizeof *list, wider_first);
+	for (size_t i = 0; i < n; i++)
+		note_entry(g, list[i]);
+	free(list);
+}
+
+/* --- drawing ------------------------------------------------------------------------------- */
+
+static int box_y(const struct plan *g, const struct box *b)
+{
+	return g->top + (g->f->invert ? b->row : g->rows - 1 - b->row) * g->pitch;
+}
+
+static uint32_t fill_of(const struct plan *g, const struct box *b)
+{
+	const struct palette *pal = &g->l.pal;
+	const struct flame_node *v = &g->tree->node[b->node];
+
+	if (b->kind == BOX_SMALLER)
+		return pal->merged;
+	if (b->kind == BOX_RUN)
+		return palette_mix(pal->page, pal->merged, 45);
+	if (!b->node)
+		return palette_mix(pal->page, pal->merged, 70);
+	if (v->frame == FLAME_NO_STACK)
+		return pal->unknown;
+	return palette_code(pal, g->codes[v->frame], model_text(g->f->m, g->f->m->frames.v[v->frame].function));
+}
+
+/* Stacks that the timeline gives a colour of their own show it as a stripe where they end. */
+static bool stripe_of(const struct plan *g, const struct box *b, uint32_t *rgb)
+{
+	const struct flame_node *v = &g->tree->node[b->node];
+	uint32_t place = RANK_NONE;
+
+	if (g->f->rank && b->kind == BOX_FRAME && v->stack && !v->child)
+		place = rank_of(g->f->rank, v->stack);
+	if (place >= PALETTE_CATEGORIES || b->w < look_px(&g->l, 8))
+		return false;
+	*rgb = palette_category(place);
+	return true;
+}
+
+/* Number, name, place, amounts: as much of it as there is room for. */
+static void write_label(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
+{
+	struct label l = label_of(g, b->node);
+	struct pic_style name = g->l.text, soft = g->l.soft, number = g->l.bold;
+	char no[16];
+	int gap = look_px(&g->l, 6), w;
+
+	name.rgb = soft.rgb = number.rgb = ink;
+	if (b->entry) {
+		snprintf(no, sizeof no, "%d", b->entry);
+		w = picture_fit(g->p, "box.number", b->node, x, y, room, &number, no, strlen(no));
+		x += w + gap / 2;
+		room -= w + gap / 2;
+	}
+	if (room < look_px(&g->l, 20) && text_width(g, &name, l.name, l.n) > room)
+		return;
+	w = picture_fit(g->p, "box.name", b->node, x, y, room, &name, l.name, l.n);
+	x += w + gap;
+	room -= w + gap;
+	int where = *l.where ? text_width(g, &soft, l.where, strlen(l.where)) + gap : 0;
+	int stats = text_width(g, &soft, l.stats, strlen(l.stats));
+	if (where && where - gap <= room && (where + stats <= room || stats > room)) {
+		picture_puts(g->p, "box.where", b->node, x, y, PIC_LEFT, &soft, l.where);
+		x += where;
+		room -= where;
+	}
+	if (stats <= room)
+		picture_puts(g->p, "box.amount", b->node, x, y, PIC_LEFT, &soft, l.stats);
+}
+
+static void write_run(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
+{
+	struct pic_style soft = g->l.soft;
+	struct text t = {0};
+	uint32_t last = b->node;
+
+	for (uint32_t i = 1; i < b->count; i++)
+		last = g->tree->node[last].child;
+	text_printf(&t, "%s %u frames: %s %s %s", FONT_ELLIPSIS, b->count, label_of(g, b->node).name, FONT_ELLIPSIS,
+		    label_of(g, last).name);
+	soft.rgb = ink;
+	picture_fit(g->p, "run.name", b->node, x, y, room, &soft, t.s, t.n);
+	text_free(&t);
+}
+
+static void write_smaller(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
+{
+	struct pic_style soft = g->l.soft;
+	char count[TEXT_SIZE_MAX], s[64];
+
+	soft.rgb = ink;
+	snprintf(s, sizeof s, "%s smaller", text_count(count, b->count));
+	if (text_width(g, &soft, s, strlen(s)) <= room)
+		picture_puts(g->p, "smaller.name", b->node, x, y, PIC_LEFT, &soft, s);
+}
+
+static void draw_box(struct plan *g, const struct box *b)
+{
+	static const char *const role[] = {"box", "smaller", "run"};
+	int y = box_y(g, b), h = g->pitch - look_px(&g->l, 1), pad = g->pad, base = y + (h + look_px(&g->l, 9)) / 2;
+	int gap = b->w > 3 ? 1 : 0;
+	uint32_t fill = fill_of(g, b), ink = palette_ink_on(fill), stripe;
+
+	picture_rect(g->p, role[b->kind], b->node, b->x, y, b->w - gap, h, fill);
+	if (stripe_of(g, b, &stripe)) {
+		picture_rect(g->p, "box.stripe", b->node, b->x, y, look_px(&g->l, 4), h, stripe);
+		pad += look_px(&g->l, 4);
+	}
+	int room = b->w - gap - pad - g->pad;
+	if (room < look_px(&g->l, 6))
+		return;
+	if (b->kind == BOX_FRAME)
+		write_label(g, b, b->x + pad, base, room, ink);
+	else if (b->kind == BOX_RUN)
+		write_run(g, b, b->x + pad, base, room, ink);
+	else
+		write_smaller(g, b, b->x + pad, base, room, ink);
+}
+
+/* --- below the boxes ----------------------------------------------------------------------- */
+
+static int colour_legend(struct plan *g, bool draw, int y)
+{
+	static const char *const what[CODES] = {
+		[CODE_YOURS] = "your code",	     [CODE_PYTHON] = "Python libraries",
+		[CODE_NATIVE] = "native libraries", [CODE_CUDA] = "CUDA libraries",
+		[CODE_UNKNOWN] = "no symbol",
+	};
+	struct look_chip chip[CODES + 4];
+	bool used[CODES] = {0}, none = false, smaller = false, stripes = false;
+	uint32_t rgb;
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct box *b = &g->box[i];
+		uint32_t frame = g->tree->node[b->node].frame;
+		smaller |= b->kind == BOX_SMALLER;
+		stripes |= stripe_of(g, b, &rgb);
+		if (b->kind != BOX_FRAME || !b->node)
+			continue;
+		if (frame == FLAME_NO_STACK)
+			none = true;
+		else
+			used[g->codes[frame]] = true;
+	}
+	for (int c = 0; c < CODES; c++)
+		if (used[c])
+			chip[n++] = (struct look_chip){g->l.pal.code[c][1], false, what[c]};
+	if (none)
+		chip[n++] = (struct look_chip){g->l.pal.unknown, false, "no stack recorded"};
+	if (smaller)
+		chip[n++] = (struct look_chip){g->l.pal.merged, false, "too small to draw, together"};
+	if (stripes)
+		chip[n++] = (struct look_chip){palette_category(0), true, "stripe: the stack's colour in the timeline"};
+	return look_chips(g->p, &g->l, draw, y, chip, n);
+}
+
+static int name_legend(struct plan *g, bool draw, int y)
+{
+	int pitch = look_px(&g->l, 16), indent = look_px(&g->l, 26), room = g->p->w - 2 * g->l.margin - indent;
+	char no[TEXT_SIZE_MAX + 8];
+
+	for (int i = 0; i < g->n_entries; i++) {
+		struct label l = label_of(g, g->entry[i].node);
+		snprintf(no, sizeof no, "%d", i + 1);
+		if (draw)
+			picture_puts(g->p, "legend.number", i + 1, g->l.margin + indent - look_px(&g->l, 8), y + look_px(&g->l, 11),
+				     PIC_RIGHT, &g->l.bold, no);
+		y += pitch * picture_wrap(g->p, "legend.name", i + 1, g->l.margin + indent, y + look_px(&g->l, 11), room, pitch,
+					  ENTRY_LINES, draw, &g->l.text, l.name, l.n);
+	}
+	return g->n_entries ? y + look_px(&g->l, 8) : y;
+}
+
+static void notes(const struct plan *g, struct text *t)
+{
+	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	uint64_t total = g->tree->node[0].total, least = total / (unsigned)g->width * (unsigned)g->least;
+	bool run = false, smaller = false;
+
+	for (size_t i = 0; i < g->n; i++) {
+		run |= g->box[i].kind == BOX_RUN;
+		smaller |= g->box[i].kind == BOX_SMALLER;
+	}
+	text_printf(t, "A box is a function, as wide as the %s allocated by it and by what it called; ",
+		    g->f->count ? "number of blocks" : "bytes");
+	text_puts(t, g->tree->opt.reverse ? "the function that allocated is at the root, its callers follow outward. "
+					  : g->f->invert ? "callers are above what they called. "
+							 : "callers are below what they called. ");
+	if (smaller)
+		text_printf(t, "Boxes narrower than %d px (%s) are merged into a grey one. ", g->least,
+			    g->f->count ? text_count(count, least) : text_bytes(size, least));
+	if (g->tree->opt.fold)
+		text_puts(t, "Recursion is folded: a turn that repeats is drawn once. ");
+	if (run)
+		text_printf(t, "%s marks library frames in a row, folded to save height; a larger --height shows them all. ",
+			    FONT_ELLIPSIS);
+	if (g->rows_wanted > g->rows)
+		text_printf(t, "%s more levels do not fit in the picture's height. ",
+			    text_count(count, (uint64_t)(g->rows_wanted - g->rows)));
+	if (g->tree->cut)
+		text_printf(t, "%s stack%s deeper than %d frames: the innermost ones beyond that are left out. ",
+			    text_count(count, g->tree->cut), g->tree->cut == 1 ? " is" : "s are", FLAME_MAX_DEPTH);
+	if (g->names_left)
+		text_printf(t, "%s more shortened names are not listed. ", text_count(count, g->names_left));
+}
+
+static int footer(struct plan *g, bool draw, int y)
+{
+	struct text t = {0};
+	int pitch = look_px(&g->l, 16);
+
+	y = colour_legend(g, draw, y + look_px(&g->l, 12)) + look_px(&g->l, 6);
+	y = name_legend(g, draw, y);
+	notes(g, &t);
+	y += pitch * picture_wrap(g->p, "note", -1, g->l.margin, y + look_px(&g->l, 11), g->width, pitch, 6, draw, &g->l.small,
+				  t.s, t.n);
+	text_free(&t);
+	return y;
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+static int room_for_rows(struct plan *g, const struct look_options *o)
+{
+	int height = o->height ? (int)o->height : PIC_MAX_SIDE;
+
+	number_names(g);
+	int used = g->top + footer(g, false, 0) + g->l.margin;
+	return height > used + g->pitch ? (height - used) / g->pitch : 1;
+}
+
+static void fit_rows(struct plan *g, const struct look_options *o)
+{
+	/* Without a wish for the height, a picture taller than wide by half is worth folding. */
+	int wish = o->height ? (int)o->height : g->p->w * 3 / 2;
+
+	for (int squeeze = 0; squeeze <= 3; squeeze++) {
+		place(g, squeeze);
+		if (g->top + g->rows * g->pitch + look_px(&g->l, 200) <= wish)
+			break;
+	}
+	g->rows_wanted = g->rows;
+	int rows = room_for_rows(g, o);
+	if (g->rows > rows)
+		g->rows = rows;
+}
+
+static void say_nothing_is_live(struct picture *p, const struct look *l, const struct flame_picture *f, int y)
+{
+	y += look_px(l, 40);
+	picture_puts(p, "empty", -1, p->w / 2, y, PIC_CENTRE, &l->text,
+		     f->count ? "no block is live here: nothing to draw" : "no memory is live here: nothing to draw");
+	p->h = y + look_px(l, 40);
+}
+
+void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o, struct font *font)
+{
+	struct plan g = {.f = f, .tree = f->tree, .p = p};
+	const char *title = o->title ? o->title : f->title;
+
+	look_make(&g.l, o);
+	picture_init(p, font, look_width(o), 0, g.l.pal.page);
+	g.width = p->w - 2 * g.l.margin;
+	g.least = look_px(&g.l, 1);
+	g.pitch = look_px(&g.l, 18);
+	g.pad = look_px(&g.l, 4);
+	g.top = look_heading(p, &g.l, true, title, f->subtitle);
+	if (!f->tree->node[0].total) {
+		say_nothing_is_live(p, &g.l, f, g.top);
+		return;
+	}
+	g.codes = code_of_all(f->m);
+	fit_rows(&g, o);
+	int bottom = g.top + g.rows * g.pitch;
+	p->h = footer(&g, false, bottom) + g.l.margin;
+	if (o->height && p->h < (int)o->height) {
+		bottom += (int)o->height - p->h;
+		g.top += f->invert ? 0 : (int)o->height - p->h;
+		p->h = (int)o->height;
+	}
+	for (size_t i = 0; i < g.n; i++)
+		if (g.box[i].row < g.rows)
+			draw_box(&g, &g.box[i]);
+	footer(&g, true, bottom);
+	free(g.box);
+	free(g.codes);
+}
