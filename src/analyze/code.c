@@ -46,15 +46,17 @@ static bool is_python(const char *file)
 
 static enum code of_python(const char *file)
 {
-	static const char *const library[] = {"/site-packages/", "/dist-packages/", "/lib/python", "<frozen ", NULL};
+	static const char *const library[] = {"/site-packages/", "/dist-packages/", "/lib/python", "<frozen ",
+	                                      NULL};
 
 	return has_any(file, library) || starts(file, "torch/") ? CODE_PYTHON : CODE_YOURS;
 }
 
 static bool is_cuda_library(const char *name)
 {
-	static const char *const cuda[] = {"libcuda",  "libcudart", "libcublas", "libcudnn", "libcufft", "libcusparse",
-					   "libcurand", "libcusolver", "libnccl", "libnv",   NULL};
+	static const char *const cuda[] = {"libcuda",  "libcudart",   "libcublas", "libcudnn",
+	                                   "libcufft", "libcusparse", "libcurand", "libcusolver",
+	                                   "libnccl",  "libnv",       NULL};
 
 	return starts_any(name, cuda);
 }
@@ -62,7 +64,8 @@ static bool is_cuda_library(const char *name)
 static enum code of_module(const char *module)
 {
 	static const char *const system[] = {"/lib", "/usr/", "/opt/", NULL};
-	static const char *const library[] = {"/site-packages/", "/dist-packages/", "/lib/python", "conda", NULL};
+	static const char *const library[] = {"/site-packages/", "/dist-packages/", "/lib/python", "conda",
+	                                      NULL};
 	const char *name = code_basename(module);
 
 	if (is_cuda_library(name))
@@ -72,7 +75,8 @@ static enum code of_module(const char *module)
 	if (!strstr(name, ".so"))
 		return CODE_YOURS;
 	/* A bare name tells no place: system libraries are the likelier. */
-	return *module != '/' || starts_any(module, system) || has_any(module, library) ? CODE_NATIVE : CODE_YOURS;
+	return *module != '/' || starts_any(module, system) || has_any(module, library) ? CODE_NATIVE
+	                                                                                : CODE_YOURS;
 }
 
 static bool is_cuda_function(const char *s)
@@ -86,7 +90,7 @@ enum code code_of(const struct model *m, uint32_t frame)
 {
 	const struct frame *f = &m->frames.v[frame];
 	const char *function = model_text(m, f->function), *file = model_text(m, f->file),
-		   *module = model_text(m, f->module);
+	           *module = model_text(m, f->module);
 
 	if (is_python(file))
 		return of_python(file);
@@ -110,7 +114,7 @@ void code_frame_name(const struct model *m, uint32_t frame, struct text *out)
 {
 	const struct frame *f = &m->frames.v[frame];
 	const char *function = model_text(m, f->function), *file = code_basename(model_text(m, f->file)),
-		   *module = code_basename(model_text(m, f->module));
+	           *module = code_basename(model_text(m, f->module));
 
 	text_puts(out, *function ? function : "??");
 	if (!no_name(file) && f->line)
@@ -125,19 +129,19 @@ void code_frame_name(const struct model *m, uint32_t frame, struct text *out)
 static bool is_plumbing(const char *s)
 {
 	static const char *const plumbing[] = {"c10::cuda::CUDACachingAllocator",
-					       "c10::cuda::CUDAAllocator",
-					       "c10::StorageImpl",
-					       "torch::unwind",
-					       "torch::CapturedTraceback",
-					       "torch::cuda::",
-					       "unwind::",
-					       "at::detail::empty_",
-					       "at::detail::_empty",
-					       "at::native::empty_",
-					       "gather_with_cpp",
-					       "cuMem",
-					       "cudaMalloc",
-					       NULL};
+	                                       "c10::cuda::CUDAAllocator",
+	                                       "c10::StorageImpl",
+	                                       "torch::unwind",
+	                                       "torch::CapturedTraceback",
+	                                       "torch::cuda::",
+	                                       "unwind::",
+	                                       "at::detail::empty_",
+	                                       "at::detail::_empty",
+	                                       "at::native::empty_",
+	                                       "gather_with_cpp",
+	                                       "cuMem",
+	                                       "cudaMalloc",
+	                                       NULL};
 
 	return has_any(s, plumbing);
 }

@@ -10,7 +10,8 @@
 #include "model/model.h"
 
 enum code {
-	CODE_YOURS,   /* the program itself: Python outside libraries, or a native module that is no system library */
+	CODE_YOURS,   /* the program itself: Python outside libraries, or a native module that is no system
+	                 library */
 	CODE_PYTHON,  /* Python libraries and the standard library */
 	CODE_NATIVE,  /* native libraries and the interpreter */
 	CODE_CUDA,    /* CUDA's own libraries */

@@ -17,8 +17,9 @@ static void make_keys(struct flame *f)
 	f->key = mem_alloc((fr->n + 1) * sizeof *f->key);
 	for (uint32_t i = 0; i < fr->n; i++) {
 		const struct frame *v = &fr->v[i];
-		uint32_t *at = v->function ? map64_put(&by_name, (uint64_t)v->function << 32 | v->file, &fresh)
-					   : map64_put(&nameless, (uint64_t)v->module << 32 | v->line, &fresh);
+		uint32_t *at = v->function
+		                   ? map64_put(&by_name, (uint64_t)v->function << 32 | v->file, &fresh)
+		                   : map64_put(&nameless, (uint64_t)v->module << 32 | v->line, &fresh);
 		uint32_t key = fresh ? (*at = i) : *at;
 		if (!f->opt.merge_lines) {
 			at = map64_put(&by_line, (uint64_t)key << 32 | v->line, &fresh);
@@ -59,7 +60,8 @@ static uint32_t child(struct flame *f, uint32_t parent, uint32_t key, uint32_t f
 		uint32_t id = (uint32_t)f->n;
 		*at = id;
 		struct flame_node *v = VEC_PUSH(f->node, f->n, f->cap);
-		*v = (struct flame_node){.parent = parent, .frame = frame, .depth = f->node[parent].depth + 1};
+		*v =
+		    (struct flame_node){.parent = parent, .frame = frame, .depth = f->node[parent].depth + 1};
 		v->next = f->node[parent].child;
 		f->node[parent].child = id;
 		if (v->depth > f->depth)
@@ -71,8 +73,8 @@ static uint32_t child(struct flame *f, uint32_t parent, uint32_t key, uint32_t f
 
 /* Keys of a stack from the tree's root outward, recursion folded if asked for. frames[] and keys[] have
  * room for FLAME_MAX_DEPTH; the number is returned, and *cut tells if there would be more. */
-static size_t outward(const struct flame *f, const uint32_t *stack, size_t n, uint32_t *keys, uint32_t *frames,
-		      bool *cut)
+static size_t outward(const struct flame *f, const uint32_t *stack, size_t n, uint32_t *keys,
+                      uint32_t *frames, bool *cut)
 {
 	size_t k = 0;
 

@@ -79,7 +79,8 @@ static void weigh(double *at_peak, double *area, const struct peak *p, const str
 void rank_make(struct rank *r, const struct model *m)
 {
 	struct peak *p = mem_zalloc(256, sizeof *p);
-	double *at_peak = mem_zalloc(m->stacks.n + 1, sizeof *at_peak), *area = mem_zalloc(m->stacks.n + 1, sizeof *area);
+	double *at_peak = mem_zalloc(m->stacks.n + 1, sizeof *at_peak),
+	       *area = mem_zalloc(m->stacks.n + 1, sizeof *area);
 	double weight[RANK_MAX + 1], peaks = 0, areas = 0;
 
 	*r = (struct rank){0};

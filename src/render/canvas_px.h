@@ -1,4 +1,4 @@
-/* canvas_px.h: the pixels of a canvas, shared by canvas.c (draws) and png.c (writes). */
+/* canvas_px.h: the pixels of a canvas, shared by canvas.c (draws) and canvas_png.c (writes). */
 #ifndef RENDER_CANVAS_PX_H
 #define RENDER_CANVAS_PX_H
 

@@ -13,9 +13,11 @@ struct flame_picture {
 	const char *title, *subtitle;
 	bool count;  /* values are blocks, not bytes */
 	bool invert; /* the root on top */
+	bool full;   /* never fold library frames to save height */
 };
 
 /* p is initialised here (picture_free when done). */
-void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o, struct font *font);
+void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o,
+                  struct font *font);
 
 #endif

@@ -11,23 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENTRIES 24 /* of the legend of names */
+#define MAX_ENTRIES 20 /* of the legend of names */
 #define ENTRY_LINES 3
-#define LEAST_RUN   3 /* frames worth folding into one box */
 
-enum box_kind { BOX_FRAME, BOX_SMALLER, BOX_RUN };
+enum box_kind { BOX_FRAME, BOX_SMALLER };
 
 struct box {
 	uint32_t node;
-	uint32_t count; /* siblings merged, or frames folded */
+	uint32_t count; /* siblings merged, or frames behind the first that are folded into the box */
 	int x, w, row;
 	enum box_kind kind;
 	int entry; /* number in the legend of names, 0: none */
-};
-
-struct entry {
-	uint32_t node; /* the widest box of that name */
-	uint32_t function;
 };
 
 struct plan {
@@ -42,7 +36,7 @@ struct plan {
 	int top;               /* y of the uppermost row */
 	int width, least;      /* of the root; of a box worth drawing */
 	int pitch, pad;
-	struct entry entry[MAX_ENTRIES];
+	uint32_t entry[MAX_ENTRIES]; /* the widest box of that name: its node */
 	int n_entries;
 	uint64_t names_left; /* shortened names that are in no entry */
 };
@@ -61,21 +55,22 @@ static int at_value(const struct plan *g, uint64_t v)
 }
 
 static void add_box(struct plan *g, enum box_kind kind, uint32_t node, uint32_t count, int row, uint64_t from,
-		    uint64_t value)
+                    uint64_t value)
 {
 	int x0 = at_value(g, from), x1 = at_value(g, from + value);
 
 	if (x1 <= x0)
 		return;
 	*VEC_PUSH(g->box, g->n, g->cap) = (struct box){
-		.node = node, .count = count, .x = g->l.margin + x0, .w = x1 - x0, .row = row, .kind = kind};
+	    .node = node, .count = count, .x = g->l.margin + x0, .w = x1 - x0, .row = row, .kind = kind};
 	if (row >= g->rows)
 		g->rows = row + 1;
 }
 
 static bool worth_drawing(const struct plan *g, uint64_t value)
 {
-	return (unsigned __int128)value * (unsigned)g->width >= (unsigned __int128)g->tree->node[0].total * (unsigned)g->least;
+	return (unsigned __int128)value * (unsigned)g->width >=
+	       (unsigned __int128)g->tree->node[0].total * (unsigned)g->least;
 }
 
 static bool is_link(const struct flame_node *v, const struct flame_node *all)
@@ -88,19 +83,28 @@ static enum code node_code(const struct plan *g, const struct flame_node *v)
 	return v->frame == FLAME_NO_STACK ? CODE_YOURS : g->codes[v->frame];
 }
 
-/* How many frames from this node on may be one box: links of a chain by code that is not worth a row.
- * squeeze 1: without symbols, native and CUDA libraries; 2: Python libraries too; 3: everything. */
-static uint32_t run_from(const struct plan *g, uint32_t node, int squeeze)
+/* How many frames behind this node are folded into its box: a chain without branches of code that is not
+ * worth a row each. squeeze 1: without symbols, native and CUDA libraries; 2: Python libraries too; 3: all. */
+static uint32_t fold_behind(const struct plan *g, uint32_t node, int squeeze)
 {
 	const struct flame_node *all = g->tree->node;
 	uint32_t n = 0;
 
-	for (; squeeze && node && is_link(&all[node], all); node = all[node].child, n++) {
+	while (squeeze && node && is_link(&all[node], all)) {
+		node = all[node].child;
 		enum code c = node_code(g, &all[node]);
 		if (squeeze < 3 && (c == CODE_YOURS || (c == CODE_PYTHON && squeeze < 2)))
 			break;
+		n++;
 	}
-	return n >= LEAST_RUN ? n : 0;
+	return n;
+}
+
+static uint32_t skip(const struct plan *g, uint32_t node, uint32_t n)
+{
+	while (n--)
+		node = g->tree->node[node].child;
+	return node;
 }
 
 /* The children of a node that was placed at row; those worth a box of their own are pushed. */
@@ -131,10 +135,9 @@ static void place(struct plan *g, int squeeze)
 	*VEC_PUSH(stack, n, cap) = (struct todo){0, 0, 0};
 	while (n) {
 		t = stack[--n];
-		uint32_t run = run_from(g, t.node, squeeze);
-		add_box(g, run ? BOX_RUN : BOX_FRAME, t.node, run, t.row, t.from, g->tree->node[t.node].total);
-		for (uint32_t i = 1; i < run; i++)
-			t.node = g->tree->node[t.node].child;
+		uint32_t folded = fold_behind(g, t.node, squeeze);
+		add_box(g, BOX_FRAME, t.node, folded, t.row, t.from, g->tree->node[t.node].total);
+		t.node = skip(g, t.node, folded);
 		place_children(g, &t, &stack, &n, &cap);
 	}
 	free(stack);
@@ -157,7 +160,8 @@ static void value_text(const struct plan *g, char *buf, size_t size, uint64_t v)
 
 	if (g->f->count) {
 		text_count(amount, v);
-		snprintf(buf, size, "%s block%s \xc2\xb7 %.*f %%", amount, v == 1 ? "" : "s", share < 99.95, share);
+		snprintf(buf, size, "%s block%s \xc2\xb7 %.*f %%", amount, v == 1 ? "" : "s", share < 99.95,
+		         share);
 	} else {
 		snprintf(buf, size, "%s \xc2\xb7 %.*f %%", text_bytes(amount, v), share < 99.95, share);
 	}
@@ -167,7 +171,7 @@ static void where_text(const struct plan *g, uint32_t frame, char *buf, size_t s
 {
 	const struct frame *f = &g->f->m->frames.v[frame];
 	const char *file = code_basename(model_text(g->f->m, f->file)),
-		   *module = code_basename(model_text(g->f->m, f->module));
+	           *module = code_basename(model_text(g->f->m, f->module));
 
 	*buf = 0;
 	if (*file && strcmp(file, "??") && f->line && !g->tree->opt.merge_lines)
@@ -203,22 +207,29 @@ static int text_width(const struct plan *g, const struct pic_style *s, const cha
 	return font_width(g->p->font, s->face, s->size, t, n);
 }
 
+static bool same_name(const struct plan *g, uint32_t a, uint32_t b)
+{
+	const struct frame *f = &g->f->m->frames.v[g->tree->node[a].frame],
+	                   *h = &g->f->m->frames.v[g->tree->node[b].frame];
+
+	return f->function == h->function && f->file == h->file &&
+	       (f->line == h->line || g->tree->opt.merge_lines);
+}
+
 /* Names that do not fit in their boxes get a number, the widest boxes first. */
 static void note_entry(struct plan *g, struct box *b)
 {
-	const struct flame_node *v = &g->tree->node[b->node];
-	uint32_t function = g->f->m->frames.v[v->frame].function;
 	int i;
 
 	for (i = 0; i < g->n_entries; i++)
-		if (g->entry[i].function == function)
+		if (same_name(g, g->entry[i], b->node))
 			break;
 	if (i == MAX_ENTRIES) {
 		g->names_left++;
 		return;
 	}
 	if (i == g->n_entries)
-		g->entry[g->n_entries++] = (struct entry){b->node, function};
+		g->entry[g->n_entries++] = b->node;
 	b->entry = i + 1;
 }
 
@@ -265,19 +276,18 @@ static uint32_t fill_of(const struct plan *g, const struct box *b)
 
 	if (b->kind == BOX_SMALLER)
 		return pal->merged;
-	if (b->kind == BOX_RUN)
-		return palette_mix(pal->page, pal->merged, 45);
 	if (!b->node)
 		return palette_mix(pal->page, pal->merged, 70);
 	if (v->frame == FLAME_NO_STACK)
 		return pal->unknown;
-	return palette_code(pal, g->codes[v->frame], model_text(g->f->m, g->f->m->frames.v[v->frame].function));
+	return palette_code(pal, g->codes[v->frame],
+	                    model_text(g->f->m, g->f->m->frames.v[v->frame].function));
 }
 
 /* Stacks that the timeline gives a colour of their own show it as a stripe where they end. */
 static bool stripe_of(const struct plan *g, const struct box *b, uint32_t *rgb)
 {
-	const struct flame_node *v = &g->tree->node[b->node];
+	const struct flame_node *v = &g->tree->node[b->kind == BOX_FRAME ? skip(g, b->node, b->count) : b->node];
 	uint32_t place = RANK_NONE;
 
 	if (g->f->rank && b->kind == BOX_FRAME && v->stack && !v->child)
@@ -286,6 +296,31 @@ static bool stripe_of(const struct plan *g, const struct box *b, uint32_t *rgb)
 		return false;
 	*rgb = palette_category(place);
 	return true;
+}
+
+/* Behind a name: its place, its amount, how many frames are folded in. Which of them depends on the room. */
+static void write_rest(struct plan *g, const struct box *b, const struct label *l, int x, int y, int room,
+		       const struct pic_style *soft)
+{
+	const char *share = strrchr(l->stats, '\xb7') + 2, *amount = "";
+	int gap = look_px(&g->l, 6), where = *l->where ? text_width(g, soft, l->where, strlen(l->where)) + gap : 0;
+	int full = text_width(g, soft, l->stats, strlen(l->stats)), part = text_width(g, soft, share, strlen(share));
+	char folded[32];
+
+	if (where + full <= room || (full <= room && (!where || where + part > room)))
+		amount = l->stats;
+	else if (where + part <= room || (part <= room && where - gap > room))
+		amount = share;
+	int used = amount == share ? part : *amount ? full : -gap;
+	if (where && where + used <= room) {
+		picture_puts(g->p, "box.where", b->node, x, y, PIC_LEFT, soft, l->where);
+		x += where;
+		room -= where;
+	}
+	x += picture_puts(g->p, "box.amount", b->node, x, y, PIC_LEFT, soft, amount) + gap;
+	snprintf(folded, sizeof folded, "+%u", b->count);
+	if (b->count && used + gap + text_width(g, soft, folded, strlen(folded)) <= room)
+		picture_puts(g->p, "box.folded", b->node, x, y, PIC_LEFT, soft, folded);
 }
 
 /* Number, name, place, amounts: as much of it as there is room for. */
@@ -303,35 +338,11 @@ static void write_label(struct plan *g, const struct box *b, int x, int y, int r
 		x += w + gap / 2;
 		room -= w + gap / 2;
 	}
-	if (room < look_px(&g->l, 20) && text_width(g, &name, l.name, l.n) > room)
+	/* A few letters of a name tell nothing. */
+	if (room < look_px(&g->l, 56) && text_width(g, &name, l.name, l.n) > room)
 		return;
-	w = picture_fit(g->p, "box.name", b->node, x, y, room, &name, l.name, l.n);
-	x += w + gap;
-	room -= w + gap;
-	int where = *l.where ? text_width(g, &soft, l.where, strlen(l.where)) + gap : 0;
-	int stats = text_width(g, &soft, l.stats, strlen(l.stats));
-	if (where && where - gap <= room && (where + stats <= room || stats > room)) {
-		picture_puts(g->p, "box.where", b->node, x, y, PIC_LEFT, &soft, l.where);
-		x += where;
-		room -= where;
-	}
-	if (stats <= room)
-		picture_puts(g->p, "box.amount", b->node, x, y, PIC_LEFT, &soft, l.stats);
-}
-
-static void write_run(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
-{
-	struct pic_style soft = g->l.soft;
-	struct text t = {0};
-	uint32_t last = b->node;
-
-	for (uint32_t i = 1; i < b->count; i++)
-		last = g->tree->node[last].child;
-	text_printf(&t, "%s %u frames: %s %s %s", FONT_ELLIPSIS, b->count, label_of(g, b->node).name, FONT_ELLIPSIS,
-		    label_of(g, last).name);
-	soft.rgb = ink;
-	picture_fit(g->p, "run.name", b->node, x, y, room, &soft, t.s, t.n);
-	text_free(&t);
+	w = picture_fit(g->p, "box.name", b->node, x, y, room, &name, l.name, l.n) + gap;
+	write_rest(g, b, &l, x + w, y, room - w, &soft);
 }
 
 static void write_smaller(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
@@ -347,8 +358,9 @@ static void write_smaller(struct plan *g, const struct box *b, int x, int y, int
 
 static void draw_box(struct plan *g, const struct box *b)
 {
-	static const char *const role[] = {"box", "smaller", "run"};
-	int y = box_y(g, b), h = g->pitch - look_px(&g->l, 1), pad = g->pad, base = y + (h + look_px(&g->l, 9)) / 2;
+	static const char *const role[] = {"box", "smaller"};
+	int y = box_y(g, b), h = g->pitch - look_px(&g->l, 1), pad = g->pad,
+	    base = y + (h + look_px(&g->l, 9)) / 2;
 	int gap = b->w > 3 ? 1 : 0;
 	uint32_t fill = fill_of(g, b), ink = palette_ink_on(fill), stripe;
 
@@ -362,8 +374,6 @@ static void draw_box(struct plan *g, const struct box *b)
 		return;
 	if (b->kind == BOX_FRAME)
 		write_label(g, b, b->x + pad, base, room, ink);
-	else if (b->kind == BOX_RUN)
-		write_run(g, b, b->x + pad, base, room, ink);
 	else
 		write_smaller(g, b, b->x + pad, base, room, ink);
 }
@@ -373,9 +383,9 @@ static void draw_box(struct plan *g, const struct box *b)
 static int colour_legend(struct plan *g, bool draw, int y)
 {
 	static const char *const what[CODES] = {
-		[CODE_YOURS] = "your code",	     [CODE_PYTHON] = "Python libraries",
-		[CODE_NATIVE] = "native libraries", [CODE_CUDA] = "CUDA libraries",
-		[CODE_UNKNOWN] = "no symbol",
+	    [CODE_YOURS] = "your code",         [CODE_PYTHON] = "Python libraries",
+	    [CODE_NATIVE] = "native libraries", [CODE_CUDA] = "CUDA libraries",
+	    [CODE_UNKNOWN] = "no symbol",
 	};
 	struct look_chip chip[CODES + 4];
 	bool used[CODES] = {0}, none = false, smaller = false, stripes = false;
@@ -402,56 +412,83 @@ static int colour_legend(struct plan *g, bool draw, int y)
 	if (smaller)
 		chip[n++] = (struct look_chip){g->l.pal.merged, false, "too small to draw, together"};
 	if (stripes)
-		chip[n++] = (struct look_chip){palette_category(0), true, "stripe: the stack's colour in the timeline"};
+		chip[n++] = (struct look_chip){palette_category(0), true,
+		                               "stripe: the stack's colour in the timeline"};
 	return look_chips(g->p, &g->l, draw, y, chip, n);
 }
 
+static void entry_text(const struct plan *g, int i, struct text *t)
+{
+	struct label l = label_of(g, g->entry[i]);
+
+	text_add(t, l.name, l.n);
+	if (*l.where)
+		text_printf(t, "  %s", l.where);
+}
+
+/* In as many columns as the longest entry allows. */
 static int name_legend(struct plan *g, bool draw, int y)
 {
-	int pitch = look_px(&g->l, 16), indent = look_px(&g->l, 26), room = g->p->w - 2 * g->l.margin - indent;
-	char no[TEXT_SIZE_MAX + 8];
+	int pitch = look_px(&g->l, 16), indent = look_px(&g->l, 26), columns = 3, widest = 0, lines = 0, tallest = 0;
+	char no[16];
 
 	for (int i = 0; i < g->n_entries; i++) {
-		struct label l = label_of(g, g->entry[i].node);
+		struct text t = {0};
+		entry_text(g, i, &t);
+		int w = indent + text_width(g, &g->l.text, t.s, t.n);
+		widest = w > widest ? w : widest;
+		text_free(&t);
+	}
+	while (columns > (g->n_entries > 8 ? 2 : 1) && widest + look_px(&g->l, 8) > g->width / columns)
+		columns--;
+	int per_column = (g->n_entries + columns - 1) / columns, room = g->width / columns - indent - look_px(&g->l, 12);
+	for (int i = 0; i < g->n_entries; i++) {
+		struct text t = {0};
+		lines = i % per_column ? lines : 0;
+		int x = g->l.margin + i / per_column * (g->width / columns) + indent;
+		int base = y + lines * pitch + look_px(&g->l, 11);
+		entry_text(g, i, &t);
 		snprintf(no, sizeof no, "%d", i + 1);
 		if (draw)
-			picture_puts(g->p, "legend.number", i + 1, g->l.margin + indent - look_px(&g->l, 8), y + look_px(&g->l, 11),
-				     PIC_RIGHT, &g->l.bold, no);
-		y += pitch * picture_wrap(g->p, "legend.name", i + 1, g->l.margin + indent, y + look_px(&g->l, 11), room, pitch,
-					  ENTRY_LINES, draw, &g->l.text, l.name, l.n);
+			picture_puts(g->p, "legend.number", i + 1, x - look_px(&g->l, 8), base, PIC_RIGHT, &g->l.bold, no);
+		lines += picture_wrap(g->p, "legend.name", i + 1, x, base, room, pitch, ENTRY_LINES, draw, &g->l.text, t.s,
+				      t.n);
+		tallest = lines > tallest ? lines : tallest;
+		text_free(&t);
 	}
-	return g->n_entries ? y + look_px(&g->l, 8) : y;
+	return g->n_entries ? y + tallest * pitch + look_px(&g->l, 8) : y;
 }
 
 static void notes(const struct plan *g, struct text *t)
 {
 	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
 	uint64_t total = g->tree->node[0].total, least = total / (unsigned)g->width * (unsigned)g->least;
-	bool run = false, smaller = false;
+	bool folded = false, smaller = false;
 
 	for (size_t i = 0; i < g->n; i++) {
-		run |= g->box[i].kind == BOX_RUN;
+		folded |= g->box[i].kind == BOX_FRAME && g->box[i].count;
 		smaller |= g->box[i].kind == BOX_SMALLER;
 	}
 	text_printf(t, "A box is a function, as wide as the %s allocated by it and by what it called; ",
-		    g->f->count ? "number of blocks" : "bytes");
-	text_puts(t, g->tree->opt.reverse ? "the function that allocated is at the root, its callers follow outward. "
-					  : g->f->invert ? "callers are above what they called. "
-							 : "callers are below what they called. ");
+	            g->f->count ? "number of blocks" : "bytes");
+	text_puts(t, g->tree->opt.reverse
+	                 ? "the function that allocated is at the root, its callers follow outward. "
+	             : g->f->invert ? "callers are above what they called. "
+	                            : "callers are below what they called. ");
 	if (smaller)
 		text_printf(t, "Boxes narrower than %d px (%s) are merged into a grey one. ", g->least,
-			    g->f->count ? text_count(count, least) : text_bytes(size, least));
+		            g->f->count ? text_count(count, least) : text_bytes(size, least));
 	if (g->tree->opt.fold)
 		text_puts(t, "Recursion is folded: a turn that repeats is drawn once. ");
-	if (run)
-		text_printf(t, "%s marks library frames in a row, folded to save height; a larger --height shows them all. ",
-			    FONT_ELLIPSIS);
+	if (folded)
+		text_puts(t, "\"+9\" stands for nine library frames in a row that are folded into the box (--full draws them). ");
 	if (g->rows_wanted > g->rows)
 		text_printf(t, "%s more levels do not fit in the picture's height. ",
-			    text_count(count, (uint64_t)(g->rows_wanted - g->rows)));
+		            text_count(count, (uint64_t)(g->rows_wanted - g->rows)));
 	if (g->tree->cut)
-		text_printf(t, "%s stack%s deeper than %d frames: the innermost ones beyond that are left out. ",
-			    text_count(count, g->tree->cut), g->tree->cut == 1 ? " is" : "s are", FLAME_MAX_DEPTH);
+		text_printf(
+		    t, "%s stack%s deeper than %d frames: the innermost ones beyond that are left out. ",
+		    text_count(count, g->tree->cut), g->tree->cut == 1 ? " is" : "s are", FLAME_MAX_DEPTH);
 	if (g->names_left)
 		text_printf(t, "%s more shortened names are not listed. ", text_count(count, g->names_left));
 }
@@ -464,8 +501,8 @@ static int footer(struct plan *g, bool draw, int y)
 	y = colour_legend(g, draw, y + look_px(&g->l, 12)) + look_px(&g->l, 6);
 	y = name_legend(g, draw, y);
 	notes(g, &t);
-	y += pitch * picture_wrap(g->p, "note", -1, g->l.margin, y + look_px(&g->l, 11), g->width, pitch, 6, draw, &g->l.small,
-				  t.s, t.n);
+	y += pitch * picture_wrap(g->p, "note", -1, g->l.margin, y + look_px(&g->l, 11), g->width, pitch, 6,
+	                          draw, &g->l.small, t.s, t.n);
 	text_free(&t);
 	return y;
 }
@@ -483,12 +520,15 @@ static int room_for_rows(struct plan *g, const struct look_options *o)
 
 static void fit_rows(struct plan *g, const struct look_options *o)
 {
-	/* Without a wish for the height, a picture taller than wide by half is worth folding. */
-	int wish = o->height ? (int)o->height : g->p->w * 3 / 2;
+	/* Without a wish for the height, boxes higher than half the width are worth folding, up to a limit:
+	 * own code is folded only where a picture could not hold it. */
+	int wish = o->height ? (int)o->height - g->top - look_px(&g->l, 200) : g->p->w / 2;
 
-	for (int squeeze = 0; squeeze <= 3; squeeze++) {
+	for (int squeeze = 0; squeeze <= (g->f->full ? 0 : 3); squeeze++) {
+		if (squeeze == 3 && !o->height && g->rows * g->pitch < PIC_MAX_SIDE / 2)
+			break;
 		place(g, squeeze);
-		if (g->top + g->rows * g->pitch + look_px(&g->l, 200) <= wish)
+		if (g->rows * g->pitch <= wish)
 			break;
 	}
 	g->rows_wanted = g->rows;
@@ -501,11 +541,13 @@ static void say_nothing_is_live(struct picture *p, const struct look *l, const s
 {
 	y += look_px(l, 40);
 	picture_puts(p, "empty", -1, p->w / 2, y, PIC_CENTRE, &l->text,
-		     f->count ? "no block is live here: nothing to draw" : "no memory is live here: nothing to draw");
+	             f->count ? "no block is live here: nothing to draw"
+	                      : "no memory is live here: nothing to draw");
 	p->h = y + look_px(l, 40);
 }
 
-void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o, struct font *font)
+void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o,
+                  struct font *font)
 {
 	struct plan g = {.f = f, .tree = f->tree, .p = p};
 	const char *title = o->title ? o->title : f->title;

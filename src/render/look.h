@@ -42,6 +42,7 @@ struct look_chip {
 	bool edge; /* a narrow stripe instead of a square */
 	const char *text;
 };
-int look_chips(struct picture *p, const struct look *l, bool draw, int y, const struct look_chip *chip, size_t n);
+int look_chips(struct picture *p, const struct look *l, bool draw, int y, const struct look_chip *chip,
+               size_t n);
 
 #endif

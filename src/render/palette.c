@@ -30,8 +30,9 @@ static void make_codes(struct palette *p)
 	static const struct {
 		double light, chroma, hue;
 	} base[CODES] = {
-		[CODE_YOURS] = {.79, .125, 62},  [CODE_PYTHON] = {.92, .085, 98}, [CODE_NATIVE] = {.84, .058, 250},
-		[CODE_CUDA] = {.86, .075, 165}, [CODE_UNKNOWN] = {.88, .008, 260},
+	    [CODE_YOURS] = {.79, .125, 62},    [CODE_PYTHON] = {.92, .085, 98},
+	    [CODE_NATIVE] = {.84, .058, 250},  [CODE_CUDA] = {.86, .075, 165},
+	    [CODE_UNKNOWN] = {.88, .008, 260},
 	};
 
 	for (int c = 0; c < CODES; c++)
@@ -45,12 +46,31 @@ static void make_codes(struct palette *p)
 
 void palette_make(struct palette *p, bool dark)
 {
-	*p = dark ? (struct palette){.dark = true, .page = 0x15181d, .ink = 0xe8eaed, .frame = 0x7d8590, .grid = 0x2b3038,
-				     .rest = 0x5d6670, .unknown = 0x7a808a, .merged = 0x4a515b, .empty = 0x2a2f37,
-				     .alarm = 0xff6b5e, .limit = 0xff9d8f, .reserved = 0xd5dae0, .device = 0x9fb4d8}
-		  : (struct palette){.page = 0xffffff, .ink = 0x1b1f24, .frame = 0x6e7781, .grid = 0xe4e7eb,
-				     .rest = 0xb4bac2, .unknown = 0x8f969f, .merged = 0xc4cad1, .empty = 0xeceef1,
-				     .alarm = 0xc8102e, .limit = 0xb42318, .reserved = 0x30363d, .device = 0x3d5a94};
+	*p = dark ? (struct palette){.dark = true,
+	                             .page = 0x15181d,
+	                             .ink = 0xe8eaed,
+	                             .frame = 0x7d8590,
+	                             .grid = 0x2b3038,
+	                             .rest = 0x5d6670,
+	                             .unknown = 0x7a808a,
+	                             .merged = 0x4a515b,
+	                             .empty = 0x2a2f37,
+	                             .alarm = 0xff6b5e,
+	                             .limit = 0xff9d8f,
+	                             .reserved = 0xd5dae0,
+	                             .device = 0x9fb4d8}
+	          : (struct palette){.page = 0xffffff,
+	                             .ink = 0x1b1f24,
+	                             .frame = 0x6e7781,
+	                             .grid = 0xe4e7eb,
+	                             .rest = 0xb4bac2,
+	                             .unknown = 0xa9b0b9,
+	                             .merged = 0xcfd4da,
+	                             .empty = 0xeceef1,
+	                             .alarm = 0xc8102e,
+	                             .limit = 0xb42318,
+	                             .reserved = 0x30363d,
+	                             .device = 0x3d5a94};
 	make_codes(p);
 }
 
@@ -61,8 +81,9 @@ uint32_t palette_code(const struct palette *p, enum code code, const char *name)
 
 /* Chosen by search for the largest least distance in OKLab, seen normally and with protanopia,
  * deuteranopia and tritanopia; ordered so that neighbours differ in lightness. */
-static const uint32_t category[PALETTE_CATEGORIES] = {0x15b3ef, 0xc46c0e, 0x67edbd, 0x9b3564, 0xffc577, 0x166396,
-						      0xed83b5, 0x029674, 0xc5caff, 0x695f02, 0x9bb43f, 0x956bc6};
+static const uint32_t category[PALETTE_CATEGORIES] = {0x15b3ef, 0xc46c0e, 0x67edbd, 0x9b3564,
+                                                      0xffc577, 0x166396, 0xed83b5, 0x029674,
+                                                      0xc5caff, 0x695f02, 0x9bb43f, 0x956bc6};
 
 uint32_t palette_category(uint32_t n)
 {

@@ -16,11 +16,11 @@
 
 struct palette {
 	bool dark;
-	uint32_t page, ink, frame, grid; /* background, text, lines, faint lines */
-	uint32_t rest;                   /* everything that has no colour of its own */
-	uint32_t unknown;                /* no stack recorded */
-	uint32_t merged;                 /* boxes too small to draw, together */
-	uint32_t empty;                  /* memory held but not used */
+	uint32_t page, ink, frame, grid;         /* background, text, lines, faint lines */
+	uint32_t rest;                           /* everything that has no colour of its own */
+	uint32_t unknown;                        /* no stack recorded */
+	uint32_t merged;                         /* boxes too small to draw, together */
+	uint32_t empty;                          /* memory held but not used */
 	uint32_t alarm, limit, reserved, device; /* marks and lines */
 	uint32_t code[CODES][PALETTE_SHADES];
 };
@@ -28,7 +28,8 @@ struct palette {
 void palette_make(struct palette *p, bool dark);
 /* The shade a function has in every picture: chosen by its name. */
 uint32_t palette_code(const struct palette *p, enum code code, const char *name);
-/* The colour of the n-th most important thing; after 12 strong ones come 12 lighter and 12 darker, then again. */
+/* The colour of the n-th most important thing; after 12 strong ones come 12 lighter and 12 darker, then
+ * again. */
 uint32_t palette_category(uint32_t n);
 /* Part of the way from colour to another. */
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent);

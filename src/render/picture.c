@@ -125,13 +125,15 @@ int picture_fit(struct picture *p, const char *role, int64_t ref, int x, int y, 
 	return w;
 }
 
-int picture_wrap(struct picture *p, const char *role, int64_t ref, int x, int y, int room, int pitch, int max_lines,
-		 bool draw, const struct pic_style *style, const char *s, size_t n)
+int picture_wrap(struct picture *p, const char *role, int64_t ref, int x, int y, int room, int pitch,
+                 int max_lines, bool draw, const struct pic_style *style, const char *s, size_t n)
 {
 	int line = 0;
 
 	for (size_t i = 0, len; i < n && line < max_lines; i += len, line++) {
-		len = line == max_lines - 1 ? n - i : font_break(p->font, style->face, style->size, s + i, n - i, room);
+		len = line == max_lines - 1
+		          ? n - i
+		          : font_break(p->font, style->face, style->size, s + i, n - i, room);
 		if (draw)
 			picture_fit(p, role, ref, x, y + line * pitch, room, style, s + i, len);
 	}

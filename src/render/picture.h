@@ -89,8 +89,8 @@ int picture_fit(struct picture *p, const char *role, int64_t ref, int x, int y, 
 
 /* Text over at most max_lines lines of `room` pixels, `pitch` apart; the last one loses its middle if there
  * is more. Returns the number of lines. With draw false it only counts. */
-int picture_wrap(struct picture *p, const char *role, int64_t ref, int x, int y, int room, int pitch, int max_lines,
-		 bool draw, const struct pic_style *style, const char *s, size_t n);
+int picture_wrap(struct picture *p, const char *role, int64_t ref, int x, int y, int room, int pitch,
+                 int max_lines, bool draw, const struct pic_style *style, const char *s, size_t n);
 
 /* The list as text, one item per line, meta lines first. */
 void picture_print(const struct picture *p, struct text *out);

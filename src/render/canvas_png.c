@@ -1,4 +1,4 @@
-/* png.c: a canvas as a PNG file; the only file that sees libpng. */
+/* canvas_png.c: a canvas as a PNG file; the only file that sees libpng. */
 #include "base/mem.h"
 #include "render/canvas.h"
 #include "render/canvas_px.h"

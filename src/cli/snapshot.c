@@ -1,0 +1,88 @@
+/* snapshot.c: which file, which device, which instant. */
+#include "cli/snapshot.h"
+#include "analyze/totals.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <sys/stat.h>
+
+const char *snapshot_path(const char *command, int argc, char **argv, struct err *e)
+{
+	struct stat st;
+
+	if (argc > 1) {
+		err_set(e, ERR_USAGE, NULL, -1, "%s takes one snapshot, not %d", command, argc);
+		return NULL;
+	}
+	if (argc == 1)
+		return argv[0];
+	return !fstat(0, &st) && S_ISFIFO(st.st_mode) ? "-" : "snapshot.json";
+}
+
+static uint8_t busiest(const struct model *m)
+{
+	struct totals t;
+	uint64_t most = 0;
+	int best = -1;
+
+	totals_all(&t, m);
+	for (int d = 0; d < 256; d++) {
+		if (!t.device[d] || (d == MODEL_NO_DEVICE && best >= 0))
+			continue;
+		uint64_t peak = t.device[d]->amount[TOTAL_REQUESTED].peak;
+		if (best < 0 || (peak != MODEL_UNKNOWN && peak > most)) {
+			best = d;
+			most = peak == MODEL_UNKNOWN ? 0 : peak;
+		}
+	}
+	totals_free(&t);
+	return best < 0 ? 0 : (uint8_t)best;
+}
+
+static void list_devices(const struct model *m, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	*buf = 0;
+	for (int d = 0; d < 255 && n + 8 < size; d++)
+		if (m->device[d].present)
+			n += (size_t)snprintf(buf + n, size - n, "%s%d", n ? ", " : "", d);
+}
+
+int snapshot_device(const struct model *m, const char *word, struct err *e)
+{
+	uint64_t d;
+	char list[200];
+
+	if (!word)
+		return busiest(m);
+	if (!text_parse_u64(word, &d))
+		return err_set(e, ERR_USAGE, NULL, -1, "--device: '%s' is not a device number", word);
+	if (d < 255 && m->device[d].present)
+		return (int)d;
+	list_devices(m, list, sizeof list);
+	return err_set(e, ERR_USAGE, m->file, -1, "has no device %s; it has: %s", word,
+	               *list ? list : "none");
+}
+
+bool snapshot_time(const struct model *m, const char *option, const char *word, int64_t *t, struct err *e)
+{
+	uint64_t n;
+
+	if (m->has_time ? text_parse_ns(word, t) : text_parse_u64(word, &n) && n <= INT64_MAX) {
+		if (!m->has_time)
+			*t = (int64_t)n;
+		return true;
+	}
+	err_set(e, ERR_USAGE, NULL, -1, "--%s: '%s' is not %s", option, word,
+	        m->has_time ? "a time like 250ms or 1.5s" : "an event number (this recording has no times)");
+	return false;
+}
+
+size_t snapshot_row_at(const struct model *m, uint8_t device, int64_t t)
+{
+	size_t row = m->ev.n;
+
+	while (row > m->n_initial && (m->ev.device[row - 1] != device || m->ev.t_ns[row - 1] > t))
+		row--;
+	return row - 1;
+}
