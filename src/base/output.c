@@ -45,7 +45,7 @@ struct output *output_open(const char *path, struct err *e)
 	struct stat st;
 	int rc = 0;
 
-	o->path = mem_strdup(path);
+	o->path = mem_strdup(strcmp(path, "-") ? path : "standard output");
 	if (!strcmp(path, "-")) {
 		o->fd = fcntl(1, F_DUPFD_CLOEXEC, 3);
 		if (o->fd < 0)

@@ -167,21 +167,6 @@ static void value_text(const struct plan *g, char *buf, size_t size, uint64_t v)
 	}
 }
 
-static void where_text(const struct plan *g, uint32_t frame, char *buf, size_t size)
-{
-	const struct frame *f = &g->f->m->frames.v[frame];
-	const char *file = code_basename(model_text(g->f->m, f->file)),
-	           *module = code_basename(model_text(g->f->m, f->module));
-
-	*buf = 0;
-	if (*file && strcmp(file, "??") && f->line && !g->tree->opt.merge_lines)
-		snprintf(buf, size, "%s:%u", file, f->line);
-	else if (*file && strcmp(file, "??"))
-		snprintf(buf, size, "%s", file);
-	else if (!f->function && *module)
-		snprintf(buf, size, "%s", module);
-}
-
 static struct label label_of(const struct plan *g, uint32_t node)
 {
 	const struct flame_node *v = &g->tree->node[node];
@@ -195,7 +180,10 @@ static struct label label_of(const struct plan *g, uint32_t node)
 		l.name = model_text(g->f->m, g->f->m->frames.v[v->frame].function);
 		if (!*l.name)
 			l.name = "??";
-		where_text(g, v->frame, l.where, sizeof l.where);
+		struct text where = {0};
+		code_where(g->f->m, v->frame, !g->tree->opt.merge_lines, &where);
+		snprintf(l.where, sizeof l.where, "%s", where.s ? where.s : "");
+		text_free(&where);
 	}
 	l.n = strlen(l.name);
 	value_text(g, l.stats, sizeof l.stats, v->total);
@@ -481,7 +469,7 @@ static void notes(const struct plan *g, struct text *t)
 	if (g->tree->opt.fold)
 		text_puts(t, "Recursion is folded: a turn that repeats is drawn once. ");
 	if (folded)
-		text_puts(t, "\"+9\" stands for nine library frames in a row that are folded into the box (--full draws them). ");
+		text_puts(t, "\"+9\" stands for nine frames in a row that are folded into the box (--full draws them). ");
 	if (g->rows_wanted > g->rows)
 		text_printf(t, "%s more levels do not fit in the picture's height. ",
 		            text_count(count, (uint64_t)(g->rows_wanted - g->rows)));

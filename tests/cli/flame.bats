@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# flame.bats: the flame graph as a user asks for it.
+
+setup() {
+	snap="$BATS_TEST_DIRNAME/../data/solver.json"
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+png_size() { # FILE: "WIDTH HEIGHT" from the header
+	od -An -tu1 -j16 -N8 "$1" | awk '{print (($1*256+$2)*256+$3)*256+$4, (($5*256+$6)*256+$7)*256+$8}'
+}
+
+@test "flame writes a PNG to standard output" {
+	gpumemsnap flame "$snap" >out.png
+	[ "$(head -c 8 out.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+	[ "$(png_size out.png | cut -d' ' -f1)" = 2400 ]
+}
+
+@test "flame -o writes the file and keeps an old one" {
+	echo precious >f.png
+	gpumemsnap flame -o f.png "$snap"
+	[ "$(cat f.png.old)" = precious ]
+	[ "$(png_size f.png | cut -d' ' -f1)" = 2400 ]
+}
+
+@test "the PNG is never written to a terminal" {
+	run script -qec "gpumemsnap flame '$snap'" /dev/null
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"gpumemsnap flame > flame.png"* ]]
+}
+
+@test "width and height are the picture's" {
+	gpumemsnap flame --width 900 --height 700 "$snap" >out.png
+	[ "$(png_size out.png)" = "900 700" ]
+}
+
+@test "sizes that make no picture are refused with status 2" {
+	for o in "--width 10" "--width 40000" "--height 99999" "--scale 0.1" "--scale 99"; do
+		# shellcheck disable=SC2086
+		run gpumemsnap flame $o "$snap"
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"${o%% *}"* ]]
+	done
+}
+
+@test "the peak's bytes stand in the picture, exactly" {
+	run gpumemsnap flame --layout "$snap"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *'meta Bytes "2687500288"'* ]]
+	[[ "$output" == *"2,687,500,288 bytes in 11 blocks from 6 stacks"* ]]
+	[[ "$output" == *'"720.00 MiB · 28.1 %"'* ]]
+}
+
+@test "--at end shows what was never freed, --at TIME another instant" {
+	run gpumemsnap flame --layout --at end "$snap"
+	[[ "$output" == *'"400.00 MiB of GPU memory live at the end"'* ]]
+	run gpumemsnap flame --layout --at 2ms "$snap"
+	[[ "$output" == *'meta Bytes "1073741824"'* ]]
+	run gpumemsnap flame --layout --at 0 "$snap"
+	[[ "$output" == *"no memory is live here"* ]]
+}
+
+@test "--at total adds up every allocation" {
+	run gpumemsnap flame --layout --at total --device 1 "$snap"
+	[[ "$output" == *"meta Bytes \"$(((256 + 10 * 128) << 20))\""* ]]
+}
+
+@test "--by count draws blocks" {
+	run gpumemsnap flame --layout --by count "$snap"
+	[[ "$output" == *'"6 blocks · 54.5 %"'* ]]
+}
+
+@test "the device with the highest peak is drawn unless told otherwise" {
+	run gpumemsnap flame --layout "$snap"
+	[[ "$output" == *"GPU 0 NVIDIA Test GPU"* ]]
+	run gpumemsnap flame --layout --device 1 "$snap"
+	[[ "$output" == *"384.00 MiB of GPU memory live at the peak"* ]]
+	run gpumemsnap flame --device 7 "$snap"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"has no device 7; it has: 0, 1"* ]]
+}
+
+@test "--invert turns the picture over: the root's row is the uppermost" {
+	root() { awk '$1 == "rect" && $2 == "box#0" {print $4}'; }
+	above=$(gpumemsnap flame --layout "$snap" | awk '$1 == "rect" && $2 ~ /^box#/ && $2 != "box#0" {print $4}' | sort -n | tail -1)
+	[ "$(gpumemsnap flame --layout "$snap" | root)" -gt "$above" ]
+	below=$(gpumemsnap flame --layout --invert "$snap" | awk '$1 == "rect" && $2 ~ /^box#/ && $2 != "box#0" {print $4}' | sort -n | head -1)
+	[ "$(gpumemsnap flame --layout --invert "$snap" | root)" -lt "$below" ]
+}
+
+@test "a function has the same colour in every flame of a snapshot" {
+	colour() { awk '$1 == "text" && $2 ~ /^box.name/ && $NF == "\"keep_log\"" {split($2, a, "#"); print a[2]}' "$1" |
+		while read -r id; do awk -v id="box#$id" '$1 == "rect" && $2 == id {print $7}' "$1"; done | sort -u; }
+	gpumemsnap flame --layout "$snap" >peak
+	gpumemsnap flame --layout --at end "$snap" >end
+	[ -n "$(colour peak)" ]
+	[ "$(colour peak)" = "$(colour end)" ]
+}
+
+@test "the snapshot may come from a pipe" {
+	run bash -c "cat '$snap' | gpumemsnap flame --layout"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *'meta Bytes "2687500288"'* ]]
+}
+
+@test "a time that is none is refused" {
+	run gpumemsnap flame --at soon "$snap"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"--at: 'soon' is not a time"* ]]
+}
+
+@test "a full output is reported with status 4 and nothing half-written stays" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run bash -c "gpumemsnap flame '$snap' > /dev/full"
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"standard output"* ]]
+}
+
+@test "the picture is the same, byte for byte, every time" {
+	gpumemsnap flame "$snap" >a.png
+	gpumemsnap flame "$snap" >b.png
+	cmp a.png b.png
+}
