@@ -12,8 +12,16 @@
 #include <string.h>
 
 /* Field numbers of profile.proto. */
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING,
-       PROFILE_TIME = 9, PROFILE_LAST = 15 };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING,
+	PROFILE_TIME = 9,
+	PROFILE_LAST = 15
+};
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT };
@@ -22,11 +30,11 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
-#define DEPTH_MAX   4096u      /* frames of a stack */
-#define BLOCKS_MAX  4096u      /* rows of one sample; more buffers become one row */
-#define TOTAL_MAX   (1u << 20) /* rows of all samples */
-#define VALUES_MAX  8u	       /* sample types looked at */
-#define FIRST_ADDR  0x10000u
+#define DEPTH_MAX  4096u      /* frames of a stack */
+#define BLOCKS_MAX 4096u      /* rows of one sample; more buffers become one row */
+#define TOTAL_MAX  (1u << 20) /* rows of all samples */
+#define VALUES_MAX 8u         /* sample types looked at */
+#define FIRST_ADDR 0x10000u
 
 struct span { /* a run of bytes being read */
 	const unsigned char *p, *end;
@@ -116,21 +124,21 @@ struct reader {
 	struct map64 functions, mappings, locations; /* id → index of the arrays below */
 	struct function {
 		uint32_t name, file;
-	} *function;
+	} * function;
 	size_t n_functions, cap_functions;
 	struct mapping {
 		uint32_t file;
 		uint64_t start;
-	} *mapping;
+	} * mapping;
 	size_t n_mappings, cap_mappings;
 	struct location {
 		size_t first, n; /* in frames */
-	} *location;
+	} * location;
 	size_t n_locations, cap_locations;
 	uint32_t *frames; /* of all locations, innermost first */
 	size_t n_frames, cap_frames;
 	unsigned count_at, bytes_at; /* which of a sample's values; VALUES_MAX: none */
-	uint64_t frames_left;	     /* what stacks may still add up to */
+	uint64_t frames_left;        /* what stacks may still add up to */
 	uint64_t next_addr, rows, folded, code_bytes, code_count;
 	struct span whole;
 };
@@ -158,7 +166,7 @@ static int read_strings(struct reader *r)
 	while (next_field(&s, &f))
 		if (f.number == PROFILE_STRING && f.wire == BYTES)
 			*VEC_PUSH(r->strings, r->n_strings, r->cap_strings) =
-				model_string(r->m, (const char *)f.bytes.p, (size_t)(f.bytes.end - f.bytes.p));
+			    model_string(r->m, (const char *)f.bytes.p, (size_t)(f.bytes.end - f.bytes.p));
 	return s.bad ? damaged(r, &s, "a field is cut or of an unknown kind") : 0;
 }
 
@@ -222,7 +230,7 @@ static void add_address(struct reader *r, const struct mapping *map, uint64_t ad
 {
 	const char *path = map ? model_text(r->m, map->file) : "", *base = strrchr(path, '/');
 	char *name = mem_printf("%s+0x%llx", base ? base + 1 : path,
-				(unsigned long long)(map ? address - map->start : address));
+	                        (unsigned long long)(map ? address - map->start : address));
 	struct frame frame = {.function = model_cstring(r->m, name), .module = map ? map->file : 0};
 
 	*VEC_PUSH(r->frames, r->n_frames, r->cap_frames) = model_frame(r->m, &frame);
@@ -264,8 +272,8 @@ static void read_tables(struct reader *r)
 		uint32_t number;
 		void (*read)(struct reader *, struct span);
 	} tables[] = {{PROFILE_FUNCTION, read_function},
-		      {PROFILE_MAPPING, read_mapping},
-		      {PROFILE_LOCATION, read_location}};
+	              {PROFILE_MAPPING, read_mapping},
+	              {PROFILE_LOCATION, read_location}};
 	struct field f;
 	struct span s;
 	size_t i;
@@ -298,7 +306,7 @@ static int read_sample_types(struct reader *r)
 	}
 	if (r->bytes_at == VALUES_MAX)
 		return err_set(r->e, ERR_INPUT, r->in->name, -1,
-			       "a pprof profile, but none of its values are bytes: not of memory");
+		               "a pprof profile, but none of its values are bytes: not of memory");
 	return 0;
 }
 
@@ -364,7 +372,8 @@ static uint8_t device_of(const char *name)
 
 static void add_blocks(struct reader *r, const struct sample *s, uint64_t bytes, uint64_t count)
 {
-	struct event ev = {.op = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC), .device = device_of(model_text(r->m, s->device))};
+	struct event ev = {.op = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC),
+	                   .device = device_of(model_text(r->m, s->device))};
 	uint64_t i;
 
 	if (count > BLOCKS_MAX || r->rows + count > TOTAL_MAX) {
@@ -442,11 +451,11 @@ static void add_notes(struct reader *r)
 
 	if (r->code_count)
 		model_note(r->m, NOTE_INFO,
-			   "%llu compiled programs hold %s of code; the profile does not say on which device",
-			   (unsigned long long)r->code_count, text_bytes(bytes, r->code_bytes));
+		           "%llu compiled programs hold %s of code; the profile does not say on which device",
+		           (unsigned long long)r->code_count, text_bytes(bytes, r->code_bytes));
 	if (r->folded)
 		model_note(r->m, NOTE_INFO, "%llu small buffers are shown as one block per call site",
-			   (unsigned long long)r->folded);
+		           (unsigned long long)r->folded);
 }
 
 /* Sound up to its end, with samples and what they mean: nothing else looks like that. */

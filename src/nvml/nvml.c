@@ -61,8 +61,8 @@ static void *symbol(const struct nvml *n, const char *const *names)
 	return at;
 }
 #define SYMBOL(n, ...) symbol((n), (const char *const[]){__VA_ARGS__, NULL})
-#define PROCESSES(n, what)                                                              \
-	SYMBOL((n), "nvmlDeviceGet" what "RunningProcesses_v3", "nvmlDeviceGet" what "RunningProcesses_v2", \
+#define PROCESSES(n, what)                                                                                   \
+	SYMBOL((n), "nvmlDeviceGet" what "RunningProcesses_v3", "nvmlDeviceGet" what "RunningProcesses_v2",  \
 	       "nvmlDeviceGet" what "RunningProcesses")
 
 static void find_functions(struct nvml *n)
@@ -99,7 +99,8 @@ struct nvml *nvml_open(char *why, size_t why_bytes)
 		goto fail;
 	}
 	if ((rc = init()) != SUCCESS) {
-		snprintf(why, why_bytes, "NVML does not start: %s", n->error_string ? n->error_string(rc) : "?");
+		snprintf(why, why_bytes, "NVML does not start: %s",
+		         n->error_string ? n->error_string(rc) : "?");
 		n->shutdown = NULL;
 		goto fail;
 	}
@@ -172,7 +173,8 @@ static void add_process(struct nvml_gpu *g, const struct process_head *p, bool g
 
 /* Bytes of one entry: `entries` of them were written from the start over words of `blank`. If that
  * cannot be seen, what NVIDIA's header says today. */
-static size_t stride_of(const unsigned long long *words, size_t n_words, unsigned long long blank, unsigned entries)
+static size_t stride_of(const unsigned long long *words, size_t n_words, unsigned long long blank,
+                        unsigned entries)
 {
 	size_t stride;
 

@@ -20,11 +20,11 @@ struct nvml_process {
 };
 struct nvml_gpu {
 	char name[96];
-	char uuid[96];	    /* "GPU-…", "" if not known */
-	uint64_t total;	    /* bytes of the board */
-	uint64_t used;	    /* by anybody */
+	char uuid[96];  /* "GPU-…", "" if not known */
+	uint64_t total; /* bytes of the board */
+	uint64_t used;  /* by anybody */
 	uint64_t free;
-	uint64_t reserved;  /* by the driver itself, part of neither */
+	uint64_t reserved;     /* by the driver itself, part of neither */
 	int busy, busy_memory; /* percent of the last moments; -1 = not known */
 	struct nvml_process *processes;
 	size_t n_processes;
@@ -34,7 +34,7 @@ struct nvml_gpu {
 struct nvml;
 /* NULL if there is no such library, or it does not work here; then why (why_bytes long) says so. */
 struct nvml *nvml_open(char *why, size_t why_bytes);
-void nvml_close(struct nvml *n); /* NULL is fine */
+void nvml_close(struct nvml *n);               /* NULL is fine */
 const char *nvml_driver(const struct nvml *n); /* its version, "" if not known */
 /* Look at every device now; *gpus stays valid until the next call. Returns how many. */
 size_t nvml_look(struct nvml *n, const struct nvml_gpu **gpus);

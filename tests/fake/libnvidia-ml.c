@@ -12,7 +12,15 @@
 #include <string.h>
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { OK = 0, UNINITIALISED = 1, INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, TOO_SHORT = 7, LOST = 15 };
+enum {
+	OK = 0,
+	UNINITIALISED = 1,
+	INVALID = 2,
+	NOT_SUPPORTED = 3,
+	NO_PERMISSION = 4,
+	TOO_SHORT = 7,
+	LOST = 15
+};
 enum { DEVICES = 16, PROCESSES = 512 };
 
 struct gpu {
@@ -40,8 +48,9 @@ static void read_line(const char *line)
 
 	if (sscanf(line, "driver %79s", world.driver) == 1 || sscanf(line, "stride %u", &world.stride) == 1)
 		return;
-	if (sscanf(line, "gpu %79s %llu %llu %llu %u %u %79[^\n]", g.uuid, &g.total, &g.reserved, &g.used, &g.busy,
-		   &g.busy_memory, g.name) == 7 && world.gpus < DEVICES)
+	if (sscanf(line, "gpu %79s %llu %llu %llu %u %u %79[^\n]", g.uuid, &g.total, &g.reserved, &g.used,
+	           &g.busy, &g.busy_memory, g.name) == 7 &&
+	    world.gpus < DEVICES)
 		world.gpu[world.gpus++] = g;
 	if (sscanf(line, "process %u %31s %15s", &p.pid, used, kind) == 3 && world.processes < PROCESSES) {
 		p.gpu = world.gpus - 1;

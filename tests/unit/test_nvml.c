@@ -1,5 +1,6 @@
 /* test_nvml.c: reading devices and processes from the fake management library (tests/fake). */
 #include "nvml/nvml.h"
+#include <cmocka.h>
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MIB (1ull << 20)
 
@@ -39,8 +39,8 @@ static void devices_and_figures(void **state)
 
 	(void)state;
 	world_is("driver 580.95\n"
-		 "gpu GPU-aa 1073741824 1048576 3145728 37 12 NVIDIA Test 1000\n"
-		 "gpu GPU-bb 2147483648 0 0 255 0 Old Card\n");
+	         "gpu GPU-aa 1073741824 1048576 3145728 37 12 NVIDIA Test 1000\n"
+	         "gpu GPU-bb 2147483648 0 0 255 0 Old Card\n");
 	n = open_it();
 	assert_string_equal(nvml_driver(n), "580.95");
 	assert_int_equal(nvml_look(n, &g), 2);
@@ -67,9 +67,11 @@ static void strides(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		snprintf(text, sizeof text,
-			 "stride %u\ngpu GPU-aa 1000 0 9 0 0 X\nprocess 11 100 compute\nprocess 12 ? compute\n"
-			 "process 13 300 graphics\nprocess 11 100 graphics\n", strides[i]);
+		snprintf(
+		    text, sizeof text,
+		    "stride %u\ngpu GPU-aa 1000 0 9 0 0 X\nprocess 11 100 compute\nprocess 12 ? compute\n"
+		    "process 13 300 graphics\nprocess 11 100 graphics\n",
+		    strides[i]);
 		world_is(text);
 		assert_int_equal(nvml_look(n, &g), 1);
 		assert_int_equal(g->n_processes, 3);
@@ -109,7 +111,8 @@ static void lost_and_refused(void **state)
 	char why[128] = "";
 
 	(void)state;
-	world_is("gpu GPU-aa 1000 0 9 0 0 X\nprocess 1 5 compute\nlost 0\ngpu GPU-bb 1000 0 9 0 0 Y\nno-processes\n");
+	world_is("gpu GPU-aa 1000 0 9 0 0 X\nprocess 1 5 compute\nlost 0\ngpu GPU-bb 1000 0 9 0 0 "
+	         "Y\nno-processes\n");
 	n = open_it();
 	assert_int_equal(nvml_look(n, &g), 2);
 	assert_true(g[0].total == NVML_UNKNOWN && g[0].used == NVML_UNKNOWN);
@@ -148,10 +151,10 @@ static int remove_world(void **state)
 int main(void)
 {
 	const struct CMUnitTest nvml[] = {
-		cmocka_unit_test(devices_and_figures),
-		cmocka_unit_test(strides),
-		cmocka_unit_test(many_processes),
-		cmocka_unit_test(lost_and_refused),
+	    cmocka_unit_test(devices_and_figures),
+	    cmocka_unit_test(strides),
+	    cmocka_unit_test(many_processes),
+	    cmocka_unit_test(lost_and_refused),
 	};
 	return cmocka_run_group_tests(nvml, load_fake, remove_world);
 }

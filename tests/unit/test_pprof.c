@@ -1,11 +1,11 @@
 /* test_pprof.c: JAX device memory profiles, built here byte by byte as jaxlib writes them. */
 #include "base/text.h"
 #include "format/format.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* --- a small writer ---------------------------------------------------------------------- */
 static void varint(struct text *t, uint64_t v)
@@ -36,10 +36,25 @@ static void message(struct text *t, uint64_t field, struct text *inner)
 	text_free(inner);
 }
 
-static const char *const strings[] = {"", "allocations", "count", "space", "bytes", "kind", "buffer", "executable",
-				      "device", "cuda:0", "cuda:1", "init_params", "/app/train.py", "step", "main"};
-enum { S_ALLOCATIONS = 1, S_COUNT, S_SPACE, S_BYTES, S_KIND, S_BUFFER, S_EXECUTABLE, S_DEVICE, S_CUDA0, S_CUDA1,
-       S_INIT, S_FILE, S_STEP, S_MAIN };
+static const char *const strings[] = {"",       "allocations", "count",         "space",  "bytes",
+                                      "kind",   "buffer",      "executable",    "device", "cuda:0",
+                                      "cuda:1", "init_params", "/app/train.py", "step",   "main"};
+enum {
+	S_ALLOCATIONS = 1,
+	S_COUNT,
+	S_SPACE,
+	S_BYTES,
+	S_KIND,
+	S_BUFFER,
+	S_EXECUTABLE,
+	S_DEVICE,
+	S_CUDA0,
+	S_CUDA1,
+	S_INIT,
+	S_FILE,
+	S_STEP,
+	S_MAIN
+};
 
 static void value_type(struct text *t, uint64_t type, uint64_t unit)
 {
@@ -268,13 +283,19 @@ static void a_million_buffers_are_one_block(void **state)
 
 static void other_files_are_not_taken_for_profiles(void **state)
 {
-	static const char *const others[] = {"{\"format\":\"gpumemsnap\"}", "\n{}\n", "Thread,Time,Action\n",
-					     "\x80\x04\x95", "GMSSPOOL", "", "\n\0\n\0"};
+	static const char *const others[] = {"{\"format\":\"gpumemsnap\"}",
+	                                     "\n{}\n",
+	                                     "Thread,Time,Action\n",
+	                                     "\x80\x04\x95",
+	                                     "GMSSPOOL",
+	                                     "",
+	                                     "\n\0\n\0"};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof others / sizeof *others; i++)
-		assert_false(pprof_probe(&(struct input){.data = (const void *)others[i], .n = strlen(others[i])}));
+		assert_false(
+		    pprof_probe(&(struct input){.data = (const void *)others[i], .n = strlen(others[i])}));
 }
 
 static void a_profile_of_time_is_refused(void **state)
@@ -300,14 +321,14 @@ static void a_profile_of_time_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest pprof[] = {
-		cmocka_unit_test(buffers_become_initial_blocks),
-		cmocka_unit_test(numbers_one_by_one),
-		cmocka_unit_test(every_cut_is_an_error_or_a_shorter_profile),
-		cmocka_unit_test(flipped_bits_do_no_harm),
-		cmocka_unit_test(a_bomb_of_stacks_is_refused),
-		cmocka_unit_test(a_million_buffers_are_one_block),
-		cmocka_unit_test(other_files_are_not_taken_for_profiles),
-		cmocka_unit_test(a_profile_of_time_is_refused),
+	    cmocka_unit_test(buffers_become_initial_blocks),
+	    cmocka_unit_test(numbers_one_by_one),
+	    cmocka_unit_test(every_cut_is_an_error_or_a_shorter_profile),
+	    cmocka_unit_test(flipped_bits_do_no_harm),
+	    cmocka_unit_test(a_bomb_of_stacks_is_refused),
+	    cmocka_unit_test(a_million_buffers_are_one_block),
+	    cmocka_unit_test(other_files_are_not_taken_for_profiles),
+	    cmocka_unit_test(a_profile_of_time_is_refused),
 	};
 	return cmocka_run_group_tests(pprof, NULL, NULL);
 }
