@@ -112,8 +112,7 @@ static void weave(struct model *dst, const struct event *rows, size_t n, size_t 
 	}
 	dst->n_initial += n_initial;
 	dst->linked = false;
-	free(old.t_ns), free(old.addr), free(old.size), free(old.slack), free(old.stack), free(old.peer);
-	free(old.stream), free(old.thread), free(old.pool), free(old.op), free(old.device);
+	columns_free(&old);
 }
 
 static int by_event(const void *a, const void *b)

@@ -21,10 +21,17 @@ void model_init(struct model *m, const char *file)
 	model_pool(m, &(struct pool_info){.device = MODEL_NO_DEVICE});
 }
 
+void columns_free(struct columns *c)
+{
+	free(c->t_ns);
+	free(c->slack);
+	free(c->peer);
+	*c = (struct columns){0};
+}
+
 void model_free(struct model *m)
 {
-	struct columns *c = &m->ev;
-	void *owned[] = {m->why_incomplete, m->command, m->host, m->driver, m->version, c->t_ns, c->slack, c->peer,
+	void *owned[] = {m->why_incomplete, m->command, m->host, m->driver, m->version,
 			 m->strings.bytes, m->strings.at, m->strings.slot, m->frames.v, m->frames.slot,
 			 m->stacks.flat, m->stacks.at, m->stacks.slot, m->streams, m->threads, m->pools,
 			 m->phases, m->failures, m->segments, m->blocks, m->settings};
@@ -35,6 +42,7 @@ void model_free(struct model *m)
 	for (i = 0; i < m->n_notes; i++)
 		free(m->notes[i].text);
 	free(m->notes);
+	columns_free(&m->ev);
 	*m = (struct model){0};
 }
 
