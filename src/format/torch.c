@@ -1,0 +1,403 @@
+/* torch.c: a PyTorch memory snapshot (torch.cuda.memory._dump_snapshot, or the bare list of
+ * torch.cuda.memory_snapshot) becomes a model.
+ *
+ * The pickle machine has filled the model's rows, segments and blocks in the order of the file.
+ * Here the traces that count get their devices, are merged by time and get what only the whole
+ * file tells: time zero, streams and pools per device, phases, the state before the first event.
+ */
+#include "base/mem.h"
+#include "format/format.h"
+#include "format/torch.h"
+#include "model/blocks.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The rows of one device, as the file has them. */
+struct part {
+	uint32_t at, end;
+	uint8_t device;
+	bool host;
+};
+
+bool torch_probe(const struct input *in)
+{
+	return pickle_probe(in->data, in->n);
+}
+
+/* --- which rows count, and in which order ---------------------------------------------- */
+
+static size_t add_parts(struct torch *t, const struct pickle_object *o, bool host, struct part *part, size_t n)
+{
+	size_t i, count = o->kind == TORCH_IS_TRACES ? o->n : o->kind == TORCH_IS_ROWS ? 1 : 0;
+
+	for (i = 0; i < count && n < MODEL_NO_DEVICE + (size_t)host; i++) {
+		struct torch_range r = o->kind == TORCH_IS_ROWS ? (struct torch_range){o->at, o->n} : t->traces.v[o->at + i];
+
+		if (r.n)
+			part[n++] = (struct part){r.first, r.first + r.n, host ? MODEL_NO_DEVICE : (uint8_t)i, host};
+	}
+	return n;
+}
+
+/* Entries of the pinned-memory allocator are not device memory. */
+static uint8_t host_op(uint8_t op)
+{
+	if (GMS_OP_KIND(op) == GMS_K_BLOCK)
+		return GMS_OP(GMS_K_HOST_BLOCK, GMS_OP_ACTION(op));
+	return op;
+}
+
+/* The device of a part is known now: the numbers used while reading become the model's. */
+static void settle_part(struct torch *t, const struct part *part)
+{
+	struct columns *c = &t->m->ev;
+	uint16_t *stream = mem_zalloc(t->streams.n + 1, sizeof *stream);
+	uint32_t row;
+	size_t i;
+
+	for (i = 0; i < t->streams.n; i++)
+		stream[i] = UINT16_MAX;
+	for (row = part->at; row < part->end; row++) {
+		uint16_t s = c->stream[row];
+
+		c->device[row] = part->device;
+		if (part->host)
+			c->op[row] = host_op(c->op[row]);
+		if (s < t->streams.n && stream[s] == UINT16_MAX)
+			stream[s] = model_stream(t->m, t->streams.v[s], part->device);
+		c->stream[row] = s < t->streams.n ? stream[s] : s;
+	}
+	free(stream);
+}
+
+/* Merge by time; every part keeps its own order. Without times the parts follow each other. */
+static uint32_t *merged_order(const struct torch *t, struct part *part, size_t n_parts, size_t n)
+{
+	const int64_t *time = t->m->ev.t_ns;
+	uint32_t *order = mem_alloc(n * sizeof *order);
+	size_t i, k, best;
+
+	for (i = 0; i < n; i++) {
+		for (best = n_parts, k = 0; k < n_parts; k++)
+			if (part[k].at < part[k].end &&
+			    (best == n_parts || (t->n_timed && time[part[k].at] < time[part[best].at])))
+				best = k;
+		order[i] = part[best].at++;
+	}
+	return order;
+}
+
+static void *gather(void *column, size_t each, const uint32_t *order, size_t n)
+{
+	char *out = mem_alloc(n * each), *in = column;
+	size_t i;
+
+	switch (each) {
+	case 8:
+		for (i = 0; i < n; i++)
+			((uint64_t *)out)[i] = ((uint64_t *)in)[order[i]];
+		break;
+	case 4:
+		for (i = 0; i < n; i++)
+			((uint32_t *)out)[i] = ((uint32_t *)in)[order[i]];
+		break;
+	case 2:
+		for (i = 0; i < n; i++)
+			((uint16_t *)out)[i] = ((uint16_t *)in)[order[i]];
+		break;
+	default:
+		for (i = 0; i < n; i++)
+			out[i] = in[order[i]];
+	}
+	free(in);
+	return out;
+}
+
+static void reorder(struct columns *c, const uint32_t *order, size_t n)
+{
+	c->t_ns = gather(c->t_ns, sizeof *c->t_ns, order, n);
+	c->addr = gather(c->addr, sizeof *c->addr, order, n);
+	c->size = gather(c->size, sizeof *c->size, order, n);
+	c->stack = gather(c->stack, sizeof *c->stack, order, n);
+	c->stream = gather(c->stream, sizeof *c->stream, order, n);
+	c->thread = gather(c->thread, sizeof *c->thread, order, n);
+	c->pool = gather(c->pool, sizeof *c->pool, order, n);
+	c->op = gather(c->op, sizeof *c->op, order, n);
+	c->device = gather(c->device, sizeof *c->device, order, n);
+	c->n = c->cap = n;
+}
+
+static void order_rows(struct torch *t)
+{
+	struct model *m = t->m;
+	struct part part[MODEL_NO_DEVICE + 1];
+	size_t n_parts = add_parts(t, &t->device_traces, false, part, 0), n = 0, i, row;
+	uint32_t *order = NULL;
+
+	n_parts = add_parts(t, &t->host_traces, true, part, n_parts);
+	for (i = 0; i < n_parts; i++) {
+		settle_part(t, &part[i]);
+		n += part[i].end - part[i].at;
+	}
+	for (i = 0; i < t->marks.n; i++) /* a user_defined entry is about its row's device */
+		if (t->marks.v[i].row != UINT32_MAX)
+			t->marks.v[i].device = m->ev.device[t->marks.v[i].row];
+	if (n_parts > 1 || n != m->ev.n) {
+		order = merged_order(t, part, n_parts, n);
+		reorder(&m->ev, order, n);
+	}
+	for (row = 0; t->ooms.n && row < n; row++) {
+		const uint32_t *oom = map64_find(&t->ooms.at, order ? order[row] : row);
+
+		if (oom)
+			model_fail(m, row, 2, t->ooms.v[*oom], MODEL_UNKNOWN);
+	}
+	free(order);
+}
+
+/* --- time ------------------------------------------------------------------------------ */
+
+static void set_times(struct torch *t)
+{
+	struct model *m = t->m;
+	int64_t *time = m->ev.t_ns, zero = INT64_MAX, last = INT64_MIN;
+	size_t i;
+
+	m->has_time = t->n_timed > 0;
+	for (i = 0; i < m->ev.n && m->has_time; i++) {
+		zero = time[i] && time[i] < zero ? time[i] : zero; /* 0: before the first entry with a time */
+		last = time[i] > last ? time[i] : last;
+	}
+	for (i = 0; i < t->marks.n && (m->has_time || !m->ev.n); i++) {
+		zero = t->marks.v[i].time_us < zero ? t->marks.v[i].time_us : zero;
+		last = t->marks.v[i].time_us > last ? t->marks.v[i].time_us : last;
+	}
+	for (i = 0; i < m->ev.n; i++)
+		time[i] = !m->has_time ? (int64_t)i : time[i] ? (time[i] - zero) * 1000 : 0;
+	if (zero == INT64_MAX || (!m->has_time && m->ev.n)) {
+		m->duration_ns = m->ev.n ? (int64_t)m->ev.n - 1 : 0;
+		return;
+	}
+	m->start_wall_ns = zero * 1000;
+	m->duration_ns = (last - zero) * 1000;
+}
+
+/* START opens a phase, END closes the latest open one of that name on that device. */
+static void add_phases(struct torch *t)
+{
+	struct model *m = t->m;
+	struct map64 open = {0}; /* (name, device) → the latest open phase + 1 */
+	uint32_t *outer = mem_zalloc(t->marks.n, sizeof *outer), *at;
+	bool fresh;
+	size_t i;
+
+	for (i = 0; i < t->marks.n && (m->has_time || !m->ev.n); i++) {
+		const struct torch_mark *mark = &t->marks.v[i];
+		int64_t when = mark->time_us * 1000 - m->start_wall_ns;
+
+		at = map64_put(&open, (uint64_t)mark->name << 8 | mark->device, &fresh);
+		if (mark->stage == TORCH_END) {
+			if (fresh || !*at)
+				continue; /* it began before the recording */
+			m->phases[*at - 1].end_ns = when;
+			*at = outer[*at - 1];
+			continue;
+		}
+		*VEC_PUSH(m->phases, m->n_phases, m->cap_phases) = (struct phase){
+			.name = mark->name,
+			.device = mark->device,
+			.begin_ns = when,
+			.end_ns = mark->stage == TORCH_START ? INT64_MAX : when};
+		if (mark->stage == TORCH_START) {
+			outer[m->n_phases - 1] = fresh ? 0 : *at;
+			*at = (uint32_t)m->n_phases;
+		} else if (fresh) {
+			*at = 0;
+		}
+	}
+	map64_free(&open);
+	free(outer);
+}
+
+/* --- segments and pools ---------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct final_segment *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Keep the segments that the file's top level has, sorted by device and address. */
+static void keep_segments(struct torch *t)
+{
+	struct model *m = t->m;
+	size_t i, n = t->segments.kind == TORCH_IS_SEGMENTS ? t->segments.n : 0;
+
+	if (n && t->segments.at)
+		memmove(m->segments, m->segments + t->segments.at, n * sizeof *m->segments);
+	m->n_segments = n;
+	for (i = 1; i < n; i++)
+		if (by_address(&m->segments[i - 1], &m->segments[i]) > 0) {
+			qsort(m->segments, n, sizeof *m->segments, by_address);
+			break;
+		}
+}
+
+/* Small or large, for pools of the rows: the allocator serves up to 1 MiB from segments of 2 MiB. */
+static uint8_t smallness(uint8_t op, uint64_t size)
+{
+	if (GMS_OP_KIND(op) == GMS_K_BLOCK && GMS_OP_ACTION(op) != GMS_A_FAIL)
+		return size <= 1 << 20 ? 1 : 2;
+	if (GMS_OP_KIND(op) == GMS_K_SEGMENT && GMS_OP_ACTION(op) != GMS_A_UNMAP)
+		return size <= 2 << 20 ? 1 : 2;
+	return 0;
+}
+
+static const struct final_segment *segment_of(const struct model *m, uint8_t device, uint64_t addr)
+{
+	struct final_segment key = {.device = device, .addr = addr};
+	size_t lo = 0, hi = m->n_segments;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (by_address(&m->segments[mid], &key) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || m->segments[lo - 1].device != device || addr - m->segments[lo - 1].addr >= m->segments[lo - 1].size)
+		return NULL;
+	return &m->segments[lo - 1];
+}
+
+/* model_pool, with the last answer for small and for large kept. */
+static uint16_t pool_of(struct model *m, const uint64_t id[2], uint8_t device, uint8_t small, uint16_t last[3])
+{
+	const struct pool_info *p = &m->pools[last[small]];
+
+	if (p->device != device || p->small != small || p->id[0] != id[0] || p->id[1] != id[1])
+		last[small] = model_pool(m, &(struct pool_info){.id = {id[0], id[1]}, .device = device, .small = small});
+	return last[small];
+}
+
+/* The pool of every row. Files from before pool_id say it of segments only: where no private pool is
+ * left at the end all rows are of the default pool, else the segment at the row's address tells. */
+static void set_pools(struct torch *t)
+{
+	struct model *m = t->m;
+	struct columns *c = &m->ev;
+	uint16_t last[3] = {0};
+	bool private = false;
+	size_t i, row;
+
+	for (i = 0; i < m->n_segments; i++)
+		private |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
+	for (row = 0; row < c->n; row++) {
+		const struct final_segment *s = NULL;
+		const uint64_t *id = t->pairs.v[c->pool[row]].id;
+		uint8_t small = smallness(c->op[row], c->size[row]);
+
+		c->pool[row] = 0;
+		if (!small || c->device[row] == MODEL_NO_DEVICE)
+			continue;
+		if (private && !t->pools_told) {
+			if (!(s = segment_of(m, c->device[row], c->addr[row])))
+				continue;
+			id = m->pools[s->pool].id;
+		}
+		c->pool[row] = pool_of(m, id, c->device[row], small, last);
+	}
+}
+
+/* --- what the file can tell of the past ------------------------------------------------ */
+
+static void judge_history(struct torch *t)
+{
+	struct model *m = t->m;
+	size_t count[256] = {0}, row, most = 0;
+
+	for (row = m->n_initial; row < m->ev.n; row++) {
+		size_t n = ++count[m->ev.device[row]];
+
+		most = n > most ? n : most;
+	}
+	m->history = most <= 1                           ? HISTORY_NONE /* one event: a ring of size 1 */
+		     : m->n_initial || t->overflowed ? HISTORY_PARTIAL
+							 : HISTORY_COMPLETE;
+	if (t->overflowed)
+		model_note(m, NOTE_INFO, "the recorder's ring was full: its oldest events were overwritten");
+}
+
+static int assemble(struct torch *t, pickle_word top)
+{
+	struct model *m = t->m;
+	const struct pickle_object *o = pickle_tag(top) == PICKLE_OBJECT ? pickle_object(&t->p, top) : NULL;
+	size_t left;
+
+	if (o && (o->kind == TORCH_IS_SEGMENTS || o->kind == PICKLE_EMPTY_LIST)) {
+		t->segments = *o;
+		t->has_segments = true;
+	} else if (!o || o->kind != TORCH_IS_TOP) {
+		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1,
+			       "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");
+	}
+	for (left = 0; t->p.at + left < t->p.end && !t->p.at[left];)
+		left++;
+	if (t->p.at + left < t->p.end)
+		model_note(m, NOTE_WARNING, "%td bytes after the end of the pickle are left out", t->p.end - t->p.at);
+	m->source = SOURCE_TORCH;
+	keep_segments(t);
+	order_rows(t);
+	set_times(t);
+	add_phases(t);
+	set_pools(t);
+	torch_undo(t);
+	judge_history(t);
+	blocks_recover(m);
+	return 0;
+}
+
+static void torch_free(struct torch *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->texts.n; i++)
+		free(t->texts.v[i]);
+	free(t->texts.v);
+	free(t->sites.v);
+	free(t->sites.words);
+	free(t->sites.slot);
+	free(t->sites.frames);
+	free(t->traces.v);
+	free(t->pairs.v);
+	map64_free(&t->pairs.at);
+	free(t->past.v);
+	free(t->ooms.v);
+	map64_free(&t->ooms.at);
+	free(t->marks.v);
+	free(t->streams.v);
+	map64_free(&t->streams.at);
+	pickle_close(&t->p);
+}
+
+int torch_read(const struct input *in, struct model *m, struct err *e)
+{
+	struct torch t = {.m = m};
+	struct pickle_client client;
+	pickle_word top;
+	int rc;
+
+	torch_client(&t, &client);
+	pickle_open(&t.p, in, &client, e);
+	torch_intern_words(&t);
+	model_reserve(m, in->n / 120); /* an entry with its stack; more rows cost one more round */
+	rc = pickle_run(&t.p, &top);
+	if (!rc)
+		rc = assemble(&t, top);
+	torch_free(&t);
+	return rc;
+}

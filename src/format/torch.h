@@ -1,0 +1,169 @@
+/* torch.h: what the files of the PyTorch snapshot reader share. Nobody else includes this.
+ *
+ *   torch_read.c     the pickle machine's client: tells dicts and lists apart
+ *   torch_entries.c  trace entries → rows; frames, stacks
+ *   torch_final.c    segments, blocks, annotations, settings
+ *   torch.c          puts it all in order: devices, times, phases, pools
+ *   torch_state.c    what was there before the first event, undone from the final state
+ */
+#ifndef FORMAT_TORCH_H
+#define FORMAT_TORCH_H
+
+#include "format/pickle.h"
+#include "model/model.h"
+
+/* Strings that mean something. The pickle machine knows them by these numbers. */
+#define TORCH_KEYS(X)                                                                                        \
+	X(action) X(addr) X(size) X(stream) X(time_us) X(frames) X(device_free) X(device) X(pool_id)         \
+	X(name) X(filename) X(line)                                                                          \
+	X(address) X(total_size) X(requested_size) X(segment_type) X(segment_pool_id) X(is_expandable)       \
+	X(blocks) X(state) X(history) X(real_size)                                                           \
+	X(stage)                                                                                             \
+	X(segments) X(device_traces) X(allocator_settings) X(external_annotations)                           \
+	X(host_segments) X(host_traces)                                                                      \
+	X(PYTORCH_CUDA_ALLOC_CONF) X(max_split_size) X(expandable_segments) X(garbage_collection_threshold)
+#define TORCH_VALUES(X)                                                                                      \
+	X(alloc) X(free_requested) X(free_completed) X(segment_alloc) X(segment_free) X(segment_map)         \
+	X(segment_unmap) X(oom) X(snapshot) X(user_defined) X(annotate)                                      \
+	X(active_allocated) X(active_pending_free) X(active_awaiting_free) X(inactive)                       \
+	X(small) X(large) X(START) X(END)
+enum torch_word {
+#define X(name) TORCH_##name,
+	TORCH_KEYS(X) TORCH_N_KEYS,
+	TORCH_BEFORE_VALUES = TORCH_N_KEYS - 1,
+	TORCH_VALUES(X) TORCH_N_WORDS
+#undef X
+};
+
+/* What the objects of the pickle become. */
+enum torch_kind {
+	TORCH_IS_FRAME = PICKLE_CLIENT, /* at: frame of the model */
+	TORCH_IS_STACK,                 /* at: sites.v */
+	TORCH_IS_ENTRY,                 /* at: row */
+	TORCH_IS_ROWS,                  /* n rows from at */
+	TORCH_IS_BLOCK,                 /* at: m->blocks */
+	TORCH_IS_BLOCKS,
+	TORCH_IS_SEGMENT, /* at: m->segments */
+	TORCH_IS_SEGMENTS,
+	TORCH_IS_TRACES, /* n ranges of rows from at in traces.v */
+	TORCH_IS_PAIR,   /* at: pairs.v */
+	TORCH_IS_PAST,   /* at: past.v */
+	TORCH_IS_TEXT,   /* at: texts.v */
+	TORCH_IS_TOP,
+};
+
+struct torch_range {
+	uint32_t first, n;
+};
+
+struct torch {
+	struct model *m;
+	struct pickle p;
+
+	/* Stacks by the words of their frames: equal lists are found without looking at the frames. */
+	struct torch_sites {
+		struct torch_site {
+			uint32_t first, n, stack;
+		} *v;
+		uint32_t *words, *slot, *frames;
+		size_t n, cap, n_words, cap_words, mask, cap_frames;
+	} sites;
+	struct torch_ranges {
+		struct torch_range *v;
+		size_t n, cap;
+	} traces;
+	struct torch_pairs { /* pool ids; the first is (0, 0) */
+		struct torch_pair {
+			uint64_t id[2];
+		} *v;
+		size_t n, cap;
+		struct map64 at;
+	} pairs;
+	struct torch_pasts { /* torch 2.0: the history of a block */
+		struct torch_past {
+			uint64_t size;
+			uint32_t stack;
+		} *v;
+		size_t n, cap;
+	} past;
+	struct torch_texts {
+		char **v;
+		size_t n, cap;
+	} texts;
+	struct torch_ooms { /* device_free of the oom rows */
+		uint64_t *v;
+		size_t n, cap;
+		struct map64 at; /* by row */
+	} ooms;
+	struct torch_marks { /* external_annotations and user_defined entries */
+		struct torch_mark {
+			int64_t time_us;
+			uint32_t name; /* of the model */
+			uint32_t row;  /* a user_defined entry: its device is not known yet; UINT32_MAX if none */
+			uint8_t device;
+			uint8_t stage; /* TORCH_START, TORCH_END, or other: an instant */
+		} *v;
+		size_t n, cap;
+	} marks;
+	struct torch_streams { /* as numbered in the stream column while reading */
+		uint64_t *v;
+		size_t n, cap;
+		struct map64 at;
+		uint64_t last;
+		uint16_t last_at;
+	} streams;
+
+	int64_t last_us; /* of the entry before */
+	size_t n_timed;
+	size_t n_copied; /* items copied because lists share them: at most one per byte */
+	bool pools_told; /* entries have a pool_id */
+	bool overflowed;
+	uint32_t odd_actions[8]; /* unknown actions already noted */
+	size_t n_odd;
+	bool blocks_noted;
+
+	/* the top level */
+	bool has_segments;
+	struct pickle_object segments, device_traces, host_traces;
+};
+
+/* A dict by known key. */
+struct torch_dict {
+	uint64_t has; /* bit per key */
+	pickle_word v[TORCH_N_KEYS];
+	const pickle_word *pairs;
+	size_t n;
+};
+_Static_assert(TORCH_N_KEYS <= 64, "a bit per key");
+#define BIT(key)     (1ull << TORCH_##key)
+#define HAS(d, key)  ((d)->has & BIT(key))
+#define WORD(d, key) ((d)->v[TORCH_##key])
+
+/* torch_read.c: the pickle machine's client, and values out of a dict */
+void torch_client(struct torch *t, struct pickle_client *client);
+void torch_intern_words(struct torch *t);
+bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out);
+bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out);
+enum torch_word torch_word(const struct torch_dict *d, enum torch_word key);
+uint32_t torch_text_of(struct torch *t, pickle_word w);
+uint32_t torch_stack_of(const struct torch *t, const struct torch_dict *d);
+
+/* torch_entries.c */
+int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+int torch_read_frame(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_t *at);
+size_t torch_unfold_stack(void *arg, const struct pickle_object *list, pickle_word *out);
+uint32_t torch_copy_row(struct torch *t, uint32_t row);
+
+/* torch_final.c */
+int torch_read_block(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+int torch_read_segment(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+int torch_read_past(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+int torch_read_annotation(struct torch *t, const struct torch_dict *d);
+int torch_read_settings(struct torch *t, const struct torch_dict *d);
+int torch_read_roundup(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
+
+/* torch_state.c: the state before the first event, as initial rows. */
+void torch_undo(struct torch *t);
+
+#endif

@@ -1,0 +1,245 @@
+/* torch_entries.c: trace entries of a PyTorch snapshot become rows; frames and stacks. */
+#include "base/mem.h"
+#include "format/torch.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint16_t local_stream(struct torch *t, uint64_t handle)
+{
+	struct torch_streams *s = &t->streams;
+	bool fresh;
+	uint32_t *at;
+
+	if (handle == s->last && s->n)
+		return s->last_at;
+	at = map64_put(&s->at, handle, &fresh);
+	if (fresh) {
+		*at = s->n < UINT16_MAX ? (uint32_t)s->n : UINT16_MAX;
+		if (s->n < UINT16_MAX)
+			*VEC_PUSH(s->v, s->n, s->cap) = handle;
+	}
+	s->last = handle;
+	return s->last_at = (uint16_t)*at;
+}
+
+/* --- entries --------------------------------------------------------------------------- */
+
+static void note_action(struct torch *t, pickle_word action)
+{
+	uint32_t name = pickle_tag(action) == PICKLE_STRING ? pickle_index(action) : UINT32_MAX;
+	size_t i, max = sizeof t->odd_actions / sizeof *t->odd_actions;
+
+	t->m->unknown_entries++;
+	for (i = 0; i < t->n_odd; i++)
+		if (t->odd_actions[i] == name)
+			return;
+	if (t->n_odd == max)
+		return;
+	t->odd_actions[t->n_odd++] = name;
+	if (name == UINT32_MAX)
+		model_note(t->m, NOTE_INFO, "trace entries whose action is no text are not understood and left out");
+	else
+		model_note(t->m, NOTE_INFO, "trace entries with the unknown action \"%s\" are left out",
+			   model_text(t->m, torch_text_of(t, action)));
+}
+
+static const uint8_t op_of[TORCH_N_WORDS] = {
+	[TORCH_alloc] = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC),
+	[TORCH_free_requested] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED),
+	[TORCH_free_completed] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE),
+	[TORCH_oom] = GMS_OP(GMS_K_BLOCK, GMS_A_FAIL),
+	[TORCH_segment_alloc] = GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC),
+	[TORCH_segment_free] = GMS_OP(GMS_K_SEGMENT, GMS_A_FREE),
+	[TORCH_segment_map] = GMS_OP(GMS_K_SEGMENT, GMS_A_MAP),
+	[TORCH_segment_unmap] = GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP),
+	[TORCH_snapshot] = GMS_OP(GMS_K_TRACE, GMS_A_INFO),
+	[TORCH_user_defined] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
+	[TORCH_annotate] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
+};
+
+/* A user_defined entry: its innermost frame has START or END as name and the label as file. */
+static void mark_user_defined(struct torch *t, const struct event *ev)
+{
+	size_t n;
+	const uint32_t *frames = model_stack_frames(t->m, ev->stack, &n);
+	const struct frame *f = n ? &t->m->frames.v[frames[0]] : NULL;
+	struct torch_mark mark = {.time_us = ev->t_ns, .row = (uint32_t)t->m->ev.n};
+
+	if (!f)
+		return;
+	mark.name = f->file;
+	mark.stage = !strcmp(model_text(t->m, f->function), "START")  ? TORCH_START
+		     : !strcmp(model_text(t->m, f->function), "END") ? TORCH_END
+								      : 0;
+	*VEC_PUSH(t->marks.v, t->marks.n, t->marks.cap) = mark;
+}
+
+int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
+{
+	struct event ev = {.block = MODEL_UNKNOWN};
+	enum torch_word action = torch_word(d, TORCH_action);
+	uint64_t handle = 0, us;
+	bool fresh;
+
+	if (t->m->ev.n >= PICKLE_MAX_ITEMS)
+		return pickle_fail(&t->p, "more than %u trace entries", PICKLE_MAX_ITEMS);
+	ev.op = action < TORCH_N_WORDS ? op_of[action] : 0;
+	if (!torch_u64(t, d, TORCH_size, &ev.size) ||
+	    (!torch_bits(t, d, TORCH_addr, &ev.addr) && GMS_OP_KIND(ev.op) != GMS_K_TRACE && action != TORCH_oom))
+		ev.op = 0;
+	if (!ev.op) {
+		note_action(t, WORD(d, action));
+		ev.op = GMS_OP(GMS_K_TRACE, GMS_A_OTHER);
+	}
+	if (torch_u64(t, d, TORCH_time_us, &us) && us < INT64_MAX / 1000) {
+		t->last_us = (int64_t)us;
+		t->n_timed++;
+	}
+	ev.t_ns = t->last_us;
+	torch_bits(t, d, TORCH_stream, &handle);
+	ev.stream = local_stream(t, handle);
+	ev.stack = torch_stack_of(t, d);
+	if (HAS(d, pool_id) && pickle_is(&t->p, WORD(d, pool_id), TORCH_IS_PAIR)) {
+		uint32_t pair = pickle_object(&t->p, WORD(d, pool_id))->at;
+
+		ev.pool = pair < UINT16_MAX ? (uint16_t)pair : 0;
+		t->pools_told = true;
+	}
+	if (ev.op == op_of[TORCH_oom]) {
+		uint64_t *free = VEC_PUSH(t->ooms.v, t->ooms.n, t->ooms.cap);
+
+		*free = MODEL_UNKNOWN;
+		torch_u64(t, d, TORCH_device_free, free);
+		*map64_put(&t->ooms.at, t->m->ev.n, &fresh) = (uint32_t)t->ooms.n - 1;
+	}
+	if (action == TORCH_user_defined)
+		mark_user_defined(t, &ev);
+	as->kind = TORCH_IS_ENTRY;
+	as->at = (uint32_t)model_add(t->m, &ev);
+	return 0;
+}
+
+uint32_t torch_copy_row(struct torch *t, uint32_t row)
+{
+	struct event ev = model_event(t->m, row);
+	const uint32_t *oom = map64_find(&t->ooms.at, row);
+	bool fresh;
+
+	if (oom) {
+		uint32_t value = *oom;
+
+		*map64_put(&t->ooms.at, t->m->ev.n, &fresh) = value;
+	}
+	return (uint32_t)model_add(t->m, &ev);
+}
+
+/* --- frames and stacks ----------------------------------------------------------------- */
+
+int torch_read_frame(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
+{
+	uint64_t line = 0;
+	struct frame f = {0};
+
+	torch_u64(t, d, TORCH_line, &line);
+	if (HAS(d, name))
+		f.function = torch_text_of(t, WORD(d, name));
+	if (HAS(d, filename))
+		f.file = torch_text_of(t, WORD(d, filename));
+	f.line = line < UINT32_MAX ? (uint32_t)line : 0;
+	as->kind = TORCH_IS_FRAME;
+	as->at = model_frame(t->m, &f);
+	return 0;
+}
+
+/* Words of objects are below 2^32: two go into one step, and two chains run side by side. */
+static uint64_t hash_items(const pickle_word *w, size_t n)
+{
+	uint64_t a = n, b = 0x9e3779b97f4a7c15ull;
+	const uint64_t k = 0x9fb21c651e98df25ull;
+
+	for (; n >= 4; n -= 4, w += 4) {
+		a = (a ^ w[0] ^ w[1] << 32) * k, a ^= a >> 29;
+		b = (b ^ w[2] ^ w[3] << 32) * k, b ^= b >> 29;
+	}
+	for (; n; n--, w++)
+		a = (a ^ *w) * k, a ^= a >> 29;
+	return hash_u64(a ^ b << 1);
+}
+
+static bool same_items(const uint32_t *have, const pickle_word *w, size_t n)
+{
+	uint64_t differ = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		differ |= have[i] ^ w[i];
+	return !differ;
+}
+
+static void sites_grow(struct torch_sites *s)
+{
+	size_t i, j, k, mask = s->slot ? s->mask * 2 + 1 : 1023, cap = 0;
+	uint32_t *slot = mem_zalloc(mask + 1, sizeof *slot);
+	pickle_word *w = NULL;
+
+	for (i = 0; i < s->n; i++) {
+		if (s->v[i].n > cap)
+			w = mem_resize(w, cap = s->v[i].n * 2, sizeof *w);
+		for (j = 0; j < s->v[i].n; j++)
+			w[j] = s->words[s->v[i].first + j];
+		for (k = hash_items(w, s->v[i].n) & mask; slot[k]; k = (k + 1) & mask)
+			;
+		slot[k] = (uint32_t)i + 1;
+	}
+	free(w);
+	free(s->slot);
+	s->slot = slot;
+	s->mask = mask;
+}
+
+/* The site of n frames, made at need; false if one of the items is no frame. */
+bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_t *at)
+{
+	struct torch_sites *s = &t->sites;
+	size_t i, k;
+
+	if ((s->n + 1) * 2 > s->mask)
+		sites_grow(s);
+	for (k = hash_items(item, n) & s->mask; s->slot[k]; k = (k + 1) & s->mask) {
+		const struct torch_site *have = &s->v[s->slot[k] - 1];
+
+		if (have->n == n && same_items(s->words + have->first, item, n)) {
+			*at = s->slot[k] - 1;
+			return true;
+		}
+	}
+	if (s->n_words + n > UINT32_MAX)
+		return false;
+	if (n > s->cap_frames)
+		s->frames = mem_resize(s->frames, s->cap_frames = n * 2, sizeof *s->frames);
+	if (s->n_words + n > s->cap_words)
+		s->words = mem_resize(s->words, s->cap_words = (s->cap_words + n) * 2, sizeof *s->words);
+	for (i = 0; i < n; i++) {
+		if (!pickle_is(&t->p, item[i], TORCH_IS_FRAME))
+			return false;
+		s->words[s->n_words + i] = (uint32_t)item[i];
+		s->frames[i] = pickle_object(&t->p, item[i])->at;
+	}
+	*VEC_PUSH(s->v, s->n, s->cap) = (struct torch_site){
+		.first = (uint32_t)s->n_words, .n = (uint32_t)n, .stack = model_stack(t->m, s->frames, n)};
+	s->n_words += n;
+	s->slot[k] = (uint32_t)s->n;
+	*at = (uint32_t)s->n - 1;
+	return true;
+}
+
+size_t torch_unfold_stack(void *arg, const struct pickle_object *list, pickle_word *out)
+{
+	const struct torch *t = arg;
+	const struct torch_site *site = &t->sites.v[list->at];
+	size_t i;
+
+	for (i = 0; out && i < site->n; i++)
+		out[i] = t->sites.words[site->first + i];
+	return site->n;
+}

@@ -1,0 +1,260 @@
+/* torch_state.c: what was there before the first event of a PyTorch trace.
+ *
+ * The file has the state at the end. What is in it and was not made by an event was there before;
+ * so was what an event ends that no event began. Blocks are matched one by one, by address.
+ * Segments are ranges that expandable segments cut and join, so they are counted per address:
+ * covered at the end − covered by allocs and maps + by frees and unmaps = covered at the start.
+ */
+#include "base/mem.h"
+#include "format/torch.h"
+#include <stdlib.h>
+
+/* The rows to be put first, and what is needed to find them. */
+struct undo {
+	struct model *m;
+	uint8_t device;
+	struct event *rows;
+	size_t n, cap;
+	struct map64 live;  /* address → row of its alloc */
+	struct map64 ended; /* addresses freed that no event allocated */
+	bool completes;     /* the trace has free_completed entries */
+	size_t n_same, n_other; /* frees whose stack is, or is not, that of their alloc */
+};
+
+static void add(struct undo *u, uint8_t kind, struct event ev)
+{
+	ev.op = GMS_OP(kind, GMS_A_ALLOC);
+	ev.device = u->device;
+	*VEC_PUSH(u->rows, u->n, u->cap) = ev;
+}
+
+/* --- segments -------------------------------------------------------------------------- */
+
+struct edge {
+	uint64_t at;
+	int32_t step;    /* coverage behind this address, compared with before it */
+	bool border;     /* no range goes across */
+	uint16_t stream, pool;
+	uint32_t stack;
+};
+struct edges {
+	struct edge *v;
+	size_t n, cap;
+};
+
+static void add_range(struct edges *e, uint64_t addr, uint64_t size, struct edge edge)
+{
+	if (!size || addr + size < addr)
+		return;
+	edge.at = addr;
+	*VEC_PUSH(e->v, e->n, e->cap) = edge;
+	edge.at = addr + size;
+	edge.step = -edge.step;
+	*VEC_PUSH(e->v, e->n, e->cap) = edge;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void collect_ranges(const struct undo *u, struct edges *e)
+{
+	const struct model *m = u->m;
+	const struct columns *c = &m->ev;
+	size_t i;
+
+	for (i = 0; i < m->n_segments; i++) {
+		const struct final_segment *s = &m->segments[i];
+
+		if (s->device == u->device)
+			add_range(e, s->addr, s->size,
+				  (struct edge){.step = 1, .border = !s->expandable, .stream = s->stream,
+						.pool = s->pool, .stack = s->stack});
+	}
+	for (i = 0; i < c->n; i++) {
+		enum gms_action action = GMS_OP_ACTION(c->op[i]);
+
+		if (GMS_OP_KIND(c->op[i]) != GMS_K_SEGMENT || c->device[i] != u->device)
+			continue;
+		add_range(e, c->addr[i], c->size[i],
+			  (struct edge){.step = action == GMS_A_ALLOC || action == GMS_A_MAP ? -1 : 1,
+					.border = action == GMS_A_ALLOC || action == GMS_A_FREE,
+					.stream = c->stream[i], .pool = c->pool[i]});
+	}
+	if (e->n)
+		qsort(e->v, e->n, sizeof *e->v, by_place);
+}
+
+static void undo_segments(struct undo *u)
+{
+	struct edges e = {0};
+	const struct edge *from = NULL, *source;
+	int64_t covered = 0, worst = 0;
+	uint64_t worst_at = 0;
+	size_t i, j;
+
+	collect_ranges(u, &e);
+	for (i = 0; i < e.n; i = j) {
+		int64_t before = covered;
+		bool border = false;
+
+		source = &e.v[i];
+		for (j = i; j < e.n && e.v[j].at == e.v[i].at; j++) {
+			covered += e.v[j].step;
+			border |= e.v[j].border;
+			if (e.v[j].step > 0)
+				source = &e.v[j];
+		}
+		if (from && (covered <= 0 || border)) {
+			add(u, GMS_K_SEGMENT, (struct event){.addr = from->at, .size = e.v[i].at - from->at,
+							     .block = MODEL_UNKNOWN, .stack = from->stack,
+							     .stream = from->stream, .pool = from->pool});
+			from = NULL;
+		}
+		if (covered > 0 && (!from || before <= 0))
+			from = source;
+		if ((covered < 0 || covered > 1) && !worst) {
+			worst = covered;
+			worst_at = e.v[i].at;
+		}
+	}
+	if (worst)
+		model_note(u->m, NOTE_INCONSISTENT,
+			   "device %u: the segment events do not lead to the segments at the end (first at 0x%llx): %s",
+			   u->device, (unsigned long long)worst_at,
+			   worst > 0 ? "a range is got twice" : "a range was got that is not there");
+	free(e.v);
+}
+
+/* --- blocks ---------------------------------------------------------------------------- */
+
+static void undo_free(struct undo *u, size_t row)
+{
+	const struct columns *c = &u->m->ev;
+	uint32_t alloc;
+	bool fresh;
+
+	if (map64_take(&u->live, c->addr[row], &alloc)) {
+		if (c->stack[row] && c->stack[alloc])
+			*(c->stack[row] == c->stack[alloc] ? &u->n_same : &u->n_other) += 1;
+		return;
+	}
+	*map64_put(&u->ended, c->addr[row], &fresh) = 0;
+	if (fresh && c->addr[row])
+		add(u, GMS_K_BLOCK, (struct event){.addr = c->addr[row], .size = c->size[row], .block = MODEL_UNKNOWN,
+						   .stack = c->stack[row], .stream = c->stream[row],
+						   .pool = c->pool[row]});
+}
+
+/* Blocks that events end but none began. Their stack is the free's only if frees carry the stack of
+ * their allocation (recorded with less than context="all"). */
+static void undo_frees(struct undo *u)
+{
+	const struct columns *c = &u->m->ev;
+	size_t first = u->n, row, i;
+	bool fresh;
+
+	for (row = 0; row < c->n && !u->completes; row++)
+		u->completes = c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE) && c->device[row] == u->device;
+	for (row = 0; row < c->n; row++) {
+		uint8_t op = c->op[row];
+
+		if (c->device[row] != u->device)
+			continue;
+		if (op == GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC))
+			*map64_put(&u->live, c->addr[row], &fresh) = (uint32_t)row;
+		else if (op == GMS_OP(GMS_K_BLOCK, u->completes ? GMS_A_FREE : GMS_A_FREE_REQUESTED))
+			undo_free(u, row);
+	}
+	for (i = first; i < u->n; i++)
+		if (u->n_other || !u->n_same)
+			u->rows[i].stack = 0;
+}
+
+/* Blocks live at the end that no event began; the others leave u->live. */
+static void undo_final(struct undo *u)
+{
+	const struct model *m = u->m;
+	size_t i, k;
+	uint32_t alloc;
+
+	for (i = 0; i < m->n_segments; i++) {
+		const struct final_segment *s = &m->segments[i];
+
+		for (k = 0; s->device == u->device && k < s->n_blocks; k++) {
+			const struct final_block *b = &m->blocks[s->first_block + k];
+
+			if (b->state == BLOCK_INACTIVE || map64_take(&u->live, b->addr, &alloc) ||
+			    (b->state == BLOCK_PENDING && !u->completes && u->m->ev.n))
+				continue;
+			add(u, GMS_K_BLOCK, (struct event){.addr = b->addr, .size = b->requested, .block = b->size,
+							   .stack = b->stack, .stream = s->stream, .pool = s->pool});
+		}
+	}
+}
+
+/* Blocks that the events leave live and the final state does not have. */
+static void judge_lost(struct undo *u)
+{
+	struct model *m = u->m;
+	bool frees = false;
+	size_t row;
+
+	for (row = 0; row < m->ev.n && !frees; row++)
+		frees = GMS_OP_KIND(m->ev.op[row]) == GMS_K_BLOCK && m->ev.device[row] == u->device &&
+			(GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE ||
+			 GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE_REQUESTED);
+	if (!u->live.n || !m->n_segments)
+		return;
+	if (!frees) {
+		m->frees_left_out = true;
+		model_note(m, NOTE_WARNING,
+			   "device %u: %zu blocks are gone at the end but no free was recorded: frees were left out of the recording",
+			   u->device, u->live.n);
+		return;
+	}
+	model_note(m, NOTE_INCONSISTENT, "device %u: %zu blocks that the events leave live are not in the state at the end",
+		   u->device, u->live.n);
+}
+
+static void undo_device(struct torch *t, struct undo *u)
+{
+	if (t->has_segments)
+		undo_segments(u);
+	undo_frees(u);
+	undo_final(u);
+	if (t->has_segments)
+		judge_lost(u);
+	map64_free(&u->live);
+	map64_free(&u->ended);
+}
+
+void torch_undo(struct torch *t)
+{
+	struct model *m = t->m;
+	struct event *rows = NULL;
+	bool present[256] = {false};
+	size_t i, n = 0, cap = 0;
+	unsigned d;
+
+	for (i = 0; i < m->ev.n; i++)
+		present[m->ev.device[i]] = true;
+	for (i = 0; i < m->n_segments; i++)
+		present[m->segments[i].device] = true;
+	for (d = 0; d < MODEL_NO_DEVICE; d++) {
+		struct undo u = {.m = m, .device = (uint8_t)d, .rows = rows, .n = n, .cap = cap};
+
+		if (!present[d])
+			continue;
+		undo_device(t, &u);
+		rows = u.rows;
+		n = u.n;
+		cap = u.cap;
+	}
+	if (n)
+		model_prepend_initial(m, rows, n);
+	free(rows);
+}
