@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RELEASE_STEP = 8 << 20 };
+enum { RELEASE_STEP = 1 << 20 };
 
 int pickle_fail(struct pickle *p, const char *fmt, ...)
 {
