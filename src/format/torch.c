@@ -87,46 +87,6 @@ static uint32_t *merged_order(const struct torch *t, struct part *part, size_t n
 	return order;
 }
 
-static void *gather(void *column, size_t each, const uint32_t *order, size_t n)
-{
-	char *out = mem_alloc(n * each), *in = column;
-	size_t i;
-
-	switch (each) {
-	case 8:
-		for (i = 0; i < n; i++)
-			((uint64_t *)out)[i] = ((uint64_t *)in)[order[i]];
-		break;
-	case 4:
-		for (i = 0; i < n; i++)
-			((uint32_t *)out)[i] = ((uint32_t *)in)[order[i]];
-		break;
-	case 2:
-		for (i = 0; i < n; i++)
-			((uint16_t *)out)[i] = ((uint16_t *)in)[order[i]];
-		break;
-	default:
-		for (i = 0; i < n; i++)
-			out[i] = in[order[i]];
-	}
-	free(in);
-	return out;
-}
-
-static void reorder(struct columns *c, const uint32_t *order, size_t n)
-{
-	c->t_ns = gather(c->t_ns, sizeof *c->t_ns, order, n);
-	c->addr = gather(c->addr, sizeof *c->addr, order, n);
-	c->size = gather(c->size, sizeof *c->size, order, n);
-	c->stack = gather(c->stack, sizeof *c->stack, order, n);
-	c->stream = gather(c->stream, sizeof *c->stream, order, n);
-	c->thread = gather(c->thread, sizeof *c->thread, order, n);
-	c->pool = gather(c->pool, sizeof *c->pool, order, n);
-	c->op = gather(c->op, sizeof *c->op, order, n);
-	c->device = gather(c->device, sizeof *c->device, order, n);
-	c->n = c->cap = n;
-}
-
 static void order_rows(struct torch *t)
 {
 	struct model *m = t->m;
@@ -144,7 +104,7 @@ static void order_rows(struct torch *t)
 			t->marks.v[i].device = m->ev.device[t->marks.v[i].row];
 	if (n_parts > 1 || n != m->ev.n) {
 		order = merged_order(t, part, n_parts, n);
-		reorder(&m->ev, order, n);
+		model_reorder(m, order, n);
 	}
 	for (row = 0; t->ooms.n && row < n; row++) {
 		const uint32_t *oom = map64_find(&t->ooms.at, order ? order[row] : row);

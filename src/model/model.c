@@ -109,6 +109,47 @@ size_t model_add(struct model *m, const struct event *ev)
 	return c->n++;
 }
 
+static void gather(void *to, const void *from, size_t each, const uint32_t *order, size_t n)
+{
+	size_t i;
+
+	switch (each) {
+	case 8:
+		for (i = 0; i < n; i++)
+			((uint64_t *)to)[i] = ((const uint64_t *)from)[order[i]];
+		break;
+	case 4:
+		for (i = 0; i < n; i++)
+			((uint32_t *)to)[i] = ((const uint32_t *)from)[order[i]];
+		break;
+	case 2:
+		for (i = 0; i < n; i++)
+			((uint16_t *)to)[i] = ((const uint16_t *)from)[order[i]];
+		break;
+	default:
+		for (i = 0; i < n; i++)
+			((uint8_t *)to)[i] = ((const uint8_t *)from)[order[i]];
+	}
+}
+
+void model_reorder(struct model *m, const uint32_t *order, size_t n)
+{
+	struct columns *c = &m->ev, old = *c;
+
+	*c = (struct columns){.n = 0};
+	columns_resize(c, n);
+#define GATHER(column) gather(c->column, old.column, sizeof *c->column, order, n);
+	EACH_COLUMN(GATHER)
+	if (old.slack) {
+		c->slack = mem_alloc(n * sizeof *c->slack);
+		GATHER(slack)
+	}
+	c->n = n;
+	free(old.t_ns);
+	free(old.slack);
+	free(old.peer);
+}
+
 #define SHIFT(column, k) memmove(c->column + (k), c->column, c->n * sizeof *c->column)
 
 void model_prepend_initial(struct model *m, const struct event *ev, size_t n)

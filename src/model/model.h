@@ -216,6 +216,9 @@ void model_reserve(struct model *m, size_t events);
 /* Make room for n rows before the first and make them the initial rows (for readers that learn
  * the initial state last). Rows stored in failures are shifted too. Before model_link only. */
 void model_prepend_initial(struct model *m, const struct event *ev, size_t n);
+/* Row i becomes what row order[i] was; there are n rows afterwards. Rows stored elsewhere (failures) are the
+ * caller's to adjust. Before model_link only. */
+void model_reorder(struct model *m, const uint32_t *order, size_t n);
 struct event model_event(const struct model *m, size_t row);
 void model_fail(struct model *m, size_t row, int error, uint64_t free, uint64_t total);
 void model_setting(struct model *m, const char *key, const char *value);
