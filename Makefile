@@ -52,7 +52,7 @@ FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(FUZZ_SRC))
 
 L         := $(B)/lib/gpumemsnap
 PROGRAM   := $(B)/bin/gpumemsnap
-GUESTS    := $(if $(HAVE_CUDA),$(if $(REC_SRC),$(L)/libgpumemsnap.so $(L)/libunwind.so.8) \
+GUESTS    := $(if $(HAVE_CUDA),$(if $(REC_SRC),$(L)/libgpumemsnap.so $(L)/libunwind.so.8 $(L)/python/sitecustomize.py) \
              $(if $(SIM_SRC),$(L)/sim/libcuda.so.1) $(if $(SHIM_SRC),$(L)/libgpumemcache.so))
 ALLOCATOR := $(if $(HAVE_CUDA),$(if $(FACE_SRC),$(B)/lib/libgpumemalloc.so $(B)/lib/libgpumemalloc.a))
 
@@ -110,6 +110,9 @@ $(B)/lib/libgpumemalloc.a: $(call pic,$(CORE_SRC) $(FACE_SRC))
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(L)/python/%.py: src/record/python/%.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 $(L)/libunwind.so.8:
 	@mkdir -p $(@D)
 	$(Q)cp -L $(LIBUNWIND_SO) $@ && cp -L $(LIBLZMA_SO) $(@D)/liblzma.so.5

@@ -1,0 +1,209 @@
+"""sitecustomize.py: switches on PyTorch's own allocator history in a recorded Python process.
+
+`gpumemsnap record --torch` puts this file's folder on PYTHONPATH; Python imports it at start-up.
+When the program initialises torch.cuda, history begins; the folder GPUMEMSNAP_SPOOL receives
+
+    PID.torch       PyTorch's snapshot (a pickle): at exit, at out of memory, when asked,
+                    every N seconds if wanted; always whole, the newest replaces the one before
+    PID.torch.note  why there is none, one line each
+    PID.torch.ask   a FIFO: whoever writes a byte gets a new snapshot
+
+GPUMEMSNAP_TORCH holds every=SECONDS and entries=N, comma separated.
+
+What always holds: the program behaves as without us. Nothing here raises, imports torch or touches
+CUDA before the program does; without torch, or with an old one, nothing happens at all.
+"""
+import os
+import sys
+
+
+class Torch:
+    """The history of one process, from the moment torch.cuda is initialised in it."""
+
+    def __init__(self, folder, options):
+        self.folder = folder
+        self.every = float(options.get("every") or 0)
+        self.entries = int(options.get("entries") or 1000000)
+        self.torch = None
+        self.pid = 0  # of the process whose history is on
+        self.last_oom = None
+        self.busy = False
+        self.finished = False
+
+    def path(self, suffix):
+        return os.path.join(self.folder, "%d.torch%s" % (os.getpid(), suffix))
+
+    def note(self, text):
+        try:
+            with open(self.path(".note"), "a") as f:
+                f.write(text.replace("\n", " ") + "\n")
+        except OSError:
+            pass
+
+    def imported(self, torch):
+        """torch was imported: wait for CUDA, which must not be initialised before the program does it."""
+        try:
+            self.torch = torch
+            if torch.version.cuda:
+                torch.cuda._lazy_call(self.start)
+        except Exception as e:
+            self.note("PyTorch %s has no hook for CUDA's start: %r" % (getattr(torch, "__version__", "?"), e))
+
+    def start(self):
+        """CUDA was initialised in this process."""
+        try:
+            backend = getattr(self.torch.cuda.memory, "get_allocator_backend", lambda: "native")()
+            if backend != "native":
+                self.note("PyTorch keeps no history with its %s allocator; the driver's level is recorded" % backend)
+                return
+            self.switch_on()
+        except Exception as e:
+            self.note("PyTorch %s could not switch on its history: %r" % (self.torch.__version__, e))
+            return
+        self.pid = os.getpid()
+        self.finished = False
+        self.at_the_end()
+        self.listen()
+
+    def switch_on(self):
+        record = self.torch.cuda.memory._record_memory_history
+        try:
+            record("all", context="all", stacks="python", max_entries=self.entries)
+        except TypeError:  # 2.0
+            record(True, trace_alloc_max_entries=self.entries, trace_alloc_record_context=True)
+        attach = getattr(self.torch._C, "_cuda_attach_out_of_memory_observer", None)
+        if attach:
+            attach(self.out_of_memory)
+
+    def at_the_end(self):
+        import atexit
+
+        atexit.register(self.finish)
+        if "multiprocessing" in sys.modules:  # its children end without atexit
+            from multiprocessing import util
+
+            util.Finalize(None, self.finish, exitpriority=100)
+
+    def finish(self):
+        if not self.finished and self.dump():
+            self.finished = True
+
+    def out_of_memory(self, device, size, device_total, device_free):
+        """Called by PyTorch before it raises: the program may not live to its end. At most once a minute."""
+        import time
+
+        now = time.monotonic()
+        if self.last_oom is None or now - self.last_oom > 60:
+            self.last_oom = now
+            self.dump()
+
+    def dump(self):
+        if self.pid != os.getpid() or self.busy:
+            return False
+        self.busy = True
+        try:
+            import pickle
+
+            temporary = self.path(".tmp")
+            snapshot = self.torch.cuda.memory._snapshot()
+            with open(temporary, "wb") as f:
+                pickle.dump(snapshot, f, 4)
+            os.replace(temporary, self.path(""))
+            return True
+        except Exception as e:
+            self.note("PyTorch %s gave no snapshot: %r" % (self.torch.__version__, e))
+            return False
+        finally:
+            self.busy = False
+
+    def listen(self):
+        """Wait for requests in a thread of our own, unseen by threading.enumerate()."""
+        try:
+            import _thread
+            import fcntl
+
+            os.mkfifo(self.path(".ask"), 0o600)
+            fd = os.open(self.path(".ask"), os.O_RDWR | os.O_CLOEXEC)
+            high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)  # leave the low numbers to the program
+            os.close(fd)
+            _thread.start_new_thread(self.answer, (high,))
+        except Exception as e:
+            self.note("no snapshots of PyTorch's history on request: %r" % (e,))
+
+    def answer(self, fd):
+        import select
+
+        try:
+            while True:
+                asked, _, _ = select.select([fd], [], [], self.every or None)
+                if asked and not os.read(fd, 4096):
+                    return
+                self.dump()
+        except Exception:  # the program closed our descriptor, or Python is going down
+            return
+
+
+class Loader:
+    """The loader of torch, followed by a call once the module is complete."""
+
+    def __init__(self, loader, then):
+        self._loader = loader
+        self._then = then
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._then(module)
+
+
+class Finder:
+    """First in sys.meta_path: lets the others find torch, and puts our loader around theirs."""
+
+    def __init__(self, then):
+        self._then = then
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else getattr(finder, "find_spec", lambda *_: None)(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = Loader(spec.loader, self._then)
+                return spec
+        return None
+
+
+def chain(here):
+    """Python runs one sitecustomize: give the one we hid its turn."""
+    from importlib import util
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec("sitecustomize", [p for p in sys.path if os.path.abspath(p or ".") != here])
+    if spec and spec.loader:
+        module = util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = os.environ.get("GPUMEMSNAP_SPOOL")
+    try:
+        sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
+        if folder and os.path.isdir(folder):
+            pairs = os.environ.get("GPUMEMSNAP_TORCH", "").split(",")
+            options = dict(p.split("=", 1) for p in pairs if "=" in p)
+            sys.meta_path.insert(0, Finder(Torch(folder, options).imported))
+    except Exception:
+        pass
+    chain(here)
+
+
+main()
