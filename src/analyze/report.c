@@ -38,7 +38,7 @@ void report_make(struct report *r, const struct model *m, unsigned want)
 	size_t cap = 0;
 
 	*r = (struct report){.m = m};
-	totals_all(&r->totals, m);
+	totals_with_profiles(&r->totals, m);
 	for (dev = 0; dev < 256; dev++) {
 		struct report_device *d;
 
