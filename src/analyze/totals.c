@@ -473,8 +473,10 @@ static void profile_column(struct totals *t, size_t column, size_t from, size_t 
 
 	for (dev = 0; dev < 256; dev++)
 		if (t->device[dev]) {
-			t->device[dev]->profile->requested[column] = t->device[dev]->amount[TOTAL_REQUESTED].now;
-			t->device[dev]->profile->reserved[column] = t->device[dev]->amount[TOTAL_RESERVED].now;
+			t->device[dev]->profile->requested[column] =
+			    t->device[dev]->amount[TOTAL_REQUESTED].now;
+			t->device[dev]->profile->reserved[column] =
+			    t->device[dev]->amount[TOTAL_RESERVED].now;
 		}
 	for (row = from; row < to; row++) {
 		struct device_totals *d = t->device[t->m->ev.device[row]];

@@ -67,14 +67,15 @@ static void moment(struct text *t, const struct model *m, int64_t event, int64_t
 		text_printf(t, "event %s", count);
 }
 
-static void share_of_device(struct text *t, const struct model *m, const struct report_device *d, uint64_t bytes)
+static void share_of_device(struct text *t, const struct model *m, const struct report_device *d,
+                            uint64_t bytes)
 {
 	uint64_t total = m->device[d->device].total;
 	char size[TEXT_SIZE_MAX];
 
 	if (total != MODEL_UNKNOWN && total && bytes <= total)
 		text_printf(t, ", %.1f %% of its %s", 100.0 * (double)bytes / (double)total,
-			    text_bytes(size, total));
+		            text_bytes(size, total));
 }
 
 static void say_where(struct verdict *v, const struct report *r, const struct report_device *d)
@@ -85,10 +86,12 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 
 	device_name(&t, r, d);
 	if (a->peak == MODEL_UNKNOWN) {
-		text_printf(&t, " holds %s in %s live blocks; no history was recorded, so the peak is unknown",
-			    text_bytes(size, a->end), text_count(count, d->t->live_blocks));
+		text_printf(&t,
+		            " holds %s in %s live blocks; no history was recorded, so the peak is unknown",
+		            text_bytes(size, a->end), text_count(count, d->t->live_blocks));
 	} else if (d->peak_event < 0) {
-		text_printf(&t, " was highest before the recording began, with %s", text_bytes(size, a->peak));
+		text_printf(&t, " was highest before the recording began, with %s",
+		            text_bytes(size, a->peak));
 		share_of_device(&t, r->m, d, a->peak);
 	} else {
 		text_printf(&t, " needed at most %s", text_bytes(size, a->peak));
@@ -99,8 +102,8 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 	}
 	if (a->peak != MODEL_UNKNOWN && a->end)
 		text_printf(&t, "; at the end %s %s live in %s block%s", text_bytes(size, a->end),
-			    d->t->live_blocks == 1 ? "is" : "are", text_count(count, d->t->live_blocks),
-			    d->t->live_blocks == 1 ? "" : "s");
+		            d->t->live_blocks == 1 ? "is" : "are", text_count(count, d->t->live_blocks),
+		            d->t->live_blocks == 1 ? "" : "s");
 	else if (a->peak != MODEL_UNKNOWN)
 		text_puts(&t, "; everything was given back at the end");
 	verdict_say(v, TONE_PLAIN, 90, "%s.", t.s);
@@ -118,14 +121,16 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 	if (!l->n || !l->bytes)
 		return;
 	if (!l->rows[0].stack && (l->n == 1 || l->rows[0].bytes * 2 > l->bytes)) {
-		verdict_say(v, TONE_WARNING, 40, "%.0f %% of the memory live %s has no stack, so who asked for it "
-						  "cannot be told.",
-			    100.0 * (double)l->rows[0].bytes / (double)l->bytes, when);
+		verdict_say(v, TONE_WARNING, 40,
+		            "%.0f %% of the memory live %s has no stack, so who asked for it "
+		            "cannot be told.",
+		            100.0 * (double)l->rows[0].bytes / (double)l->bytes, when);
 		return;
 	}
 	verdict_place(&t, r->m, l->rows[0].stack);
 	verdict_say(v, TONE_PLAIN, 70, "The largest part of it %s, %s (%.0f %%), was asked for by %s.", when,
-		    text_bytes(size, l->rows[0].bytes), 100.0 * (double)l->rows[0].bytes / (double)l->bytes, t.s);
+	            text_bytes(size, l->rows[0].bytes), 100.0 * (double)l->rows[0].bytes / (double)l->bytes,
+	            t.s);
 	text_free(&t);
 }
 
@@ -158,13 +163,15 @@ static void say_about_recording(struct verdict *v, const struct report *r)
 	const struct model *m = r->m;
 
 	if (!m->complete)
-		verdict_say(v, TONE_WARNING, 85, "The recording is incomplete%s%s: what was still live when it ended "
-						  "is not called a leak.",
-			    m->why_incomplete && *m->why_incomplete ? ", " : "",
-			    m->why_incomplete ? m->why_incomplete : "");
+		verdict_say(v, TONE_WARNING, 85,
+		            "The recording is incomplete%s%s: what was still live when it ended "
+		            "is not called a leak.",
+		            m->why_incomplete && *m->why_incomplete ? ", " : "",
+		            m->why_incomplete ? m->why_incomplete : "");
 	if (m->frees_left_out)
-		verdict_say(v, TONE_WARNING, 88, "Frees were left out of this recording on purpose: peaks count what "
-						  "was allocated and never what was given back, and nothing is called a leak.");
+		verdict_say(v, TONE_WARNING, 88,
+		            "Frees were left out of this recording on purpose: peaks count what "
+		            "was allocated and never what was given back, and nothing is called a leak.");
 }
 
 void verdict_make(const struct report *r, struct verdict *out)
@@ -173,7 +180,8 @@ void verdict_make(const struct report *r, struct verdict *out)
 
 	*out = (struct verdict){0};
 	if (!r->n)
-		verdict_say(out, TONE_WARNING, 100, "Nothing was recorded: there is no event and no memory in this file.");
+		verdict_say(out, TONE_WARNING, 100,
+		            "Nothing was recorded: there is no event and no memory in this file.");
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i];
 

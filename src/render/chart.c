@@ -2,7 +2,7 @@
 #include "render/chart.h"
 #include <string.h>
 
-#define ROWS 7
+#define ROWS  7
 #define LABEL 12
 
 struct chart {
@@ -33,8 +33,15 @@ static unsigned eighths(const struct chart *c, uint64_t v)
 
 static void glyph(struct text *t, const struct page *p, unsigned solid, unsigned light)
 {
-	static const char *const block[] = {" ",	    "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84",
-					    "\xe2\x96\x85", "\xe2\x96\x86", "\xe2\x96\x87", "\xe2\x96\x88"};
+	static const char *const block[] = {" ",
+	                                    "\xe2\x96\x81",
+	                                    "\xe2\x96\x82",
+	                                    "\xe2\x96\x83",
+	                                    "\xe2\x96\x84",
+	                                    "\xe2\x96\x85",
+	                                    "\xe2\x96\x86",
+	                                    "\xe2\x96\x87",
+	                                    "\xe2\x96\x88"};
 
 	if (!p->unicode)
 		text_puts(t, solid >= 4 ? "#" : light >= 4 ? "." : " ");

@@ -70,11 +70,11 @@ static size_t columns_of(uint32_t c)
 	if (c >= 0x300 && c < 0x370)
 		return 0; /* combining marks */
 	return (c >= 0x1100 && c < 0x1160) || (c >= 0x2e80 && c < 0xa4d0) || (c >= 0xac00 && c < 0xd7a4) ||
-			       (c >= 0xf900 && c < 0xfb00) || (c >= 0xfe30 && c < 0xfe70) ||
-			       (c >= 0xff00 && c < 0xff61) || (c >= 0x1f300 && c < 0x1fa00) ||
-			       (c >= 0x20000 && c < 0x30000)
-		       ? 2
-		       : 1;
+	               (c >= 0xf900 && c < 0xfb00) || (c >= 0xfe30 && c < 0xfe70) ||
+	               (c >= 0xff00 && c < 0xff61) || (c >= 0x1f300 && c < 0x1fa00) ||
+	               (c >= 0x20000 && c < 0x30000)
+	           ? 2
+	           : 1;
 }
 
 /* One character: its bytes and columns. An invalid byte is one column (a replacement is printed). */

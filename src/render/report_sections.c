@@ -87,15 +87,16 @@ void section_groups(const struct section *s, enum group_by by, const char *title
 void section_peak(const struct section *s)
 {
 	static const char *const title[] = {"STACK",  "FUNCTION", "FILE", "MODULE", "PHASE",
-					    "STREAM", "THREAD",	  "POOL", "SIZE",   "KIND"};
+	                                    "STREAM", "THREAD",   "POOL", "SIZE",   "KIND"};
 	bool known = s->r->m->history != HISTORY_NONE;
 	const struct live *l = known ? &s->d->peak : &s->d->end;
 	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
 
 	if (!l->n && !s->asked)
 		return;
-	page_heading(s->p, "%s: %s in %s blocks", known ? "AT THE PEAK" : "LIVE NOW (no history was recorded: the peak is unknown)",
-		     text_bytes(size, l->bytes), text_count(count, l->count));
+	page_heading(s->p, "%s: %s in %s blocks",
+	             known ? "AT THE PEAK" : "LIVE NOW (no history was recorded: the peak is unknown)",
+	             text_bytes(size, l->bytes), text_count(count, l->count));
 	if (s->o->by != BY_STACK)
 		group_table(s, &s->d->groups[s->o->by], title[s->o->by]);
 	else if (l->n)
@@ -135,14 +136,14 @@ static void still_live(const struct section *s)
 	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
 
 	page_heading(s->p, "STILL LIVE: %s in %s blocks", text_bytes(size, s->d->end.bytes),
-		     text_count(count, s->d->end.count));
+	             text_count(count, s->d->end.count));
 	if (s->d->end.n)
 		live_table(s, &s->d->end);
 	if (!v->live.n)
 		return;
 	page_heading(s->p, "SURVIVORS: %s in %s blocks outlived two or more of %zu times %s",
-		     text_bytes(size, v->live.bytes), text_count(count, v->live.count), v->steps.n,
-		     model_text(s->r->m, v->steps.name));
+	             text_bytes(size, v->live.bytes), text_count(count, v->live.count), v->steps.n,
+	             model_text(s->r->m, v->steps.name));
 	live_table(s, &v->live);
 }
 
@@ -154,13 +155,13 @@ void section_leaks(const struct section *s)
 
 	if (doubt && (s->asked || s->d->end.count)) {
 		page_heading(s->p, "LEAKS");
-		page_line(s->p, "  %s (%s in %s blocks were live when it ended)", doubt, text_bytes(size, s->d->end.bytes),
-			  text_count(count, s->d->end.count));
+		page_line(s->p, "  %s (%s in %s blocks were live when it ended)", doubt,
+		          text_bytes(size, s->d->end.bytes), text_count(count, s->d->end.count));
 	}
 	if (!doubt && k->count) {
 		page_heading(s->p, "%s: %s in %s blocks",
-			     k->basis == LEAK_GROWING ? "LEAKS (stacks that only grow)" : "LEAKS",
-			     text_bytes(size, k->bytes), text_count(count, k->count));
+		             k->basis == LEAK_GROWING ? "LEAKS (stacks that only grow)" : "LEAKS",
+		             text_bytes(size, k->bytes), text_count(count, k->count));
 		leak_table(s, false);
 	} else if (!doubt && s->asked) {
 		page_heading(s->p, "LEAKS");
@@ -168,7 +169,7 @@ void section_leaks(const struct section *s)
 	}
 	if (k->library_count && s->asked) {
 		page_heading(s->p, "KEPT BY LIBRARIES: %s in %s blocks", text_bytes(size, k->library_bytes),
-			     text_count(count, k->library_count));
+		             text_count(count, k->library_count));
 		leak_table(s, true);
 	}
 	if (s->asked && k->basis != LEAK_LIVE_AT_END)
@@ -193,9 +194,10 @@ void section_growth(const struct section *s)
 		return;
 	page_heading(s->p, "GROWTH");
 	if (!g->n) {
-		page_line(s->p, g->samples ? "  No stack keeps growing (%zu samples)."
-					   : "  The recording is too short to tell (%zu samples).",
-			  g->samples);
+		page_line(s->p,
+		          g->samples ? "  No stack keeps growing (%zu samples)."
+		                     : "  The recording is too short to tell (%zu samples).",
+		          g->samples);
 		return;
 	}
 	table_begin(&t, "rrrrrl", "GROWN", "RATE", "BLOCKS", "FIT", "SINCE", "WHERE");
@@ -257,14 +259,15 @@ void section_frag(const struct section *s)
 		page_line(s->p, "  No segments are recorded: every allocation is its own.");
 		return;
 	}
-	table_begin(&t, "lrrrrrrr", "WHEN", "RESERVED", "USED", "FREE", "LARGEST", "HOLES", "EXTERNAL", "INTERNAL");
+	table_begin(&t, "lrrrrrrr", "WHEN", "RESERVED", "USED", "FREE", "LARGEST", "HOLES", "EXTERNAL",
+	            "INTERNAL");
 	if (s->r->m->history != HISTORY_NONE)
 		space_row(&t, "at the peak", &s->d->peak_space);
 	space_row(&t, "at the end", end);
 	table_end(&t, s->p);
 	if (s->d->pinned.n) {
 		page_heading(s->p, "PINNED SEGMENTS: %s free that cannot be returned",
-			     text_bytes(size, s->d->pinned.free));
+		             text_bytes(size, s->d->pinned.free));
 		pinned_table(s);
 	}
 }
@@ -282,8 +285,8 @@ void section_oom(const struct section *s)
 		page_line(s->p, "  None.");
 		return;
 	}
-	table_begin(&t, "rrrrrrll", "EVENT", "TIME", "ASKED FOR", "DEVICE FREE", "CACHED", "LARGEST HOLE", "CAUSE",
-		    "WHERE");
+	table_begin(&t, "rrrrrrll", "EVENT", "TIME", "ASKED FOR", "DEVICE FREE", "CACHED", "LARGEST HOLE",
+	            "CAUSE", "WHERE");
 	for (i = 0; i < n; i++) {
 		const struct oom *x = &o->v[i];
 
@@ -309,17 +312,17 @@ void section_churn(const struct section *s)
 	page_line(s->p, "  %s allocations of %s", text_count(a, c->allocs), text_bytes(b, c->alloc_bytes));
 	if (c->allocs_per_s == c->allocs_per_s)
 		page_line(s->p, "  %s per second, %s per second", text_count(a, (uint64_t)c->allocs_per_s),
-			  text_bytes(b, (uint64_t)c->bytes_per_s));
+		          text_bytes(b, (uint64_t)c->bytes_per_s));
 	page_line(s->p, "  %s temporaries (%.1f %%) were given back within %s", text_count(a, c->temporaries),
-		  c->allocs ? 100.0 * (double)c->temporaries / (double)c->allocs : 0,
-		  s->r->m->has_time ? "1 ms" : "32 events");
+	          c->allocs ? 100.0 * (double)c->temporaries / (double)c->allocs : 0,
+	          s->r->m->has_time ? "1 ms" : "32 events");
 	if (!s->d->end_space.known)
 		return;
 	page_line(s->p, "  %s segments asked of the device, %s of them in the second half; %s given back",
-		  text_count(a, c->device_allocs), text_count(b, c->late_device_allocs),
-		  text_count((char[TEXT_SIZE_MAX]){0}, c->device_frees));
+	          text_count(a, c->device_allocs), text_count(b, c->late_device_allocs),
+	          text_count((char[TEXT_SIZE_MAX]){0}, c->device_frees));
 	page_line(s->p, "  The cache was flushed %s times (%s)", text_count(a, c->flushes),
-		  text_bytes(b, c->flushed_bytes));
+	          text_bytes(b, c->flushed_bytes));
 }
 
 void section_stacks(const struct section *s)
@@ -333,15 +336,15 @@ void section_stacks(const struct section *s)
 	page_heading(s->p, "STACKS");
 	if (c->events)
 		page_line(s->p, "  %.1f %% of the events have a stack (%s of %s)",
-			  100.0 * (double)c->with_stack / (double)c->events, text_count(a, c->with_stack),
-			  text_count(b, c->events));
+		          100.0 * (double)c->with_stack / (double)c->events, text_count(a, c->with_stack),
+		          text_count(b, c->events));
 	for (op = 0; op < 256; op++)
 		if (c->without[op])
 			page_line(s->p, "  %s %s.%s events have none", text_count(a, c->without[op]),
-				  gms_kind_info[op >> 3].name, gms_action_name[op & 7]);
+			          gms_kind_info[op >> 3].name, gms_action_name[op & 7]);
 	for (i = 0; i < n; i++) {
 		page_line(s->p, "\n  %s in %s blocks", text_bytes(a, l->rows[i].bytes),
-			  text_count(b, l->rows[i].count));
+		          text_count(b, l->rows[i].count));
 		stack_lines(s->p, s->r->m, l->rows[i].stack, 4);
 	}
 	rest(s, n, l->n);

@@ -7,7 +7,8 @@
 
 static const char *source_name(const struct model *m)
 {
-	static const char *const name[] = {"gpumemsnap recording", "PyTorch snapshot", "RMM log", "JAX memory profile"};
+	static const char *const name[] = {"gpumemsnap recording", "PyTorch snapshot", "RMM log",
+	                                   "JAX memory profile"};
 
 	return name[m->source];
 }
@@ -29,8 +30,9 @@ static void title(struct page *p, const struct model *m)
 	text_printf(&line, "%s%s events", dot, text_count(count, m->ev.n - m->n_initial));
 	if (m->has_time && m->ev.n > m->n_initial)
 		text_printf(&line, " over %s",
-			    text_ns(time, m->duration_ns > 0 ? m->duration_ns
-							     : m->ev.t_ns[m->ev.n - 1] - m->ev.t_ns[m->n_initial]));
+		            text_ns(time, m->duration_ns > 0
+		                              ? m->duration_ns
+		                              : m->ev.t_ns[m->ev.n - 1] - m->ev.t_ns[m->n_initial]));
 	page_elide(&fits, p, line.s, p->width);
 	page_ink(p, INK_BOLD);
 	fputs(fits.s, p->f);
@@ -65,8 +67,8 @@ static void when(struct text *t, const struct model *m, int64_t event, int64_t t
 		text_printf(t, "event %s", text_count(count, (uint64_t)event));
 }
 
-static void memory_row(struct table *t, const struct report *r, const struct report_device *d, enum total which,
-		       const char *name)
+static void memory_row(struct table *t, const struct report *r, const struct report_device *d,
+                       enum total which, const char *name)
 {
 	const struct amount *a = &d->t->amount[which];
 	struct text at = {0};
@@ -91,7 +93,8 @@ static void memory(struct page *p, const struct report *r, const struct report_d
 	memory_row(&t, r, d, TOTAL_REQUESTED, "requested");
 	if (d->t->level == GMS_FRAMEWORK)
 		memory_row(&t, r, d, TOTAL_ALLOCATED, "allocated");
-	if (d->t->level == GMS_FRAMEWORK || d->t->amount[TOTAL_RESERVED].peak != d->t->amount[TOTAL_REQUESTED].peak)
+	if (d->t->level == GMS_FRAMEWORK ||
+	    d->t->amount[TOTAL_RESERVED].peak != d->t->amount[TOTAL_REQUESTED].peak)
 		memory_row(&t, r, d, TOTAL_RESERVED, "reserved");
 	if (d->t->used_peak != MODEL_UNKNOWN) {
 		table_cell(&t, "device used");
@@ -168,7 +171,7 @@ static void sections(const struct section *base, unsigned wanted)
 }
 
 static void one_device(struct page *p, const struct report *r, const struct report_device *d,
-		       const struct report_text_options *o)
+                       const struct report_text_options *o)
 {
 	char size[TEXT_SIZE_MAX];
 	uint64_t total = r->m->device[d->device].total;
@@ -178,7 +181,8 @@ static void one_device(struct page *p, const struct report *r, const struct repo
 		page_heading(p, "HOST");
 	else
 		page_heading(p, "GPU %u%s%s%s%s", d->device, *name ? ", " : "", name,
-			     total == MODEL_UNKNOWN ? "" : ", ", total == MODEL_UNKNOWN ? "" : text_bytes(size, total));
+		             total == MODEL_UNKNOWN ? "" : ", ",
+		             total == MODEL_UNKNOWN ? "" : text_bytes(size, total));
 	if (!o->sections) {
 		memory(p, r, d);
 		kinds(p, d);
@@ -196,8 +200,8 @@ static void notes(struct page *p, const struct model *m)
 	if (m->n_notes)
 		page_heading(p, "NOTES");
 	for (i = 0; i < m->n_notes; i++)
-		page_paragraph(p, m->notes[i].kind == NOTE_INFO ? INK_PLAIN : INK_YELLOW, mark[m->notes[i].kind],
-			       m->notes[i].text);
+		page_paragraph(p, m->notes[i].kind == NOTE_INFO ? INK_PLAIN : INK_YELLOW,
+		               mark[m->notes[i].kind], m->notes[i].text);
 }
 
 void report_text(struct page *p, const struct report *r, const struct report_text_options *o)

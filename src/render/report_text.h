@@ -6,18 +6,18 @@
 #include "render/page.h"
 
 enum report_section { /* bits; 0: the usual choice */
-	SECTION_PEAK = 1 << 0,
-	SECTION_LEAKS = 1 << 1,
-	SECTION_GROWTH = 1 << 2,
-	SECTION_FRAG = 1 << 3,
-	SECTION_OOM = 1 << 4,
-	SECTION_POOLS = 1 << 5,
-	SECTION_STREAMS = 1 << 6,
-	SECTION_THREADS = 1 << 7,
-	SECTION_PHASES = 1 << 8,
-	SECTION_STACKS = 1 << 9,
-	SECTION_SIZES = 1 << 10,
-	SECTION_CHURN = 1 << 11,
+	              SECTION_PEAK = 1 << 0,
+	              SECTION_LEAKS = 1 << 1,
+	              SECTION_GROWTH = 1 << 2,
+	              SECTION_FRAG = 1 << 3,
+	              SECTION_OOM = 1 << 4,
+	              SECTION_POOLS = 1 << 5,
+	              SECTION_STREAMS = 1 << 6,
+	              SECTION_THREADS = 1 << 7,
+	              SECTION_PHASES = 1 << 8,
+	              SECTION_STACKS = 1 << 9,
+	              SECTION_SIZES = 1 << 10,
+	              SECTION_CHURN = 1 << 11,
 };
 
 struct report_text_options {

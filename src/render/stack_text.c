@@ -41,7 +41,8 @@ static void one_frame(struct page *p, const struct model *m, uint32_t id, size_t
 static void skipped(struct page *p, size_t *n, size_t indent)
 {
 	if (*n)
-		page_line(p, "%*s(%zu frame%s of runtime and interpreter)", (int)indent, "", *n, *n == 1 ? "" : "s");
+		page_line(p, "%*s(%zu frame%s of runtime and interpreter)", (int)indent, "", *n,
+		          *n == 1 ? "" : "s");
 	*n = 0;
 }
 

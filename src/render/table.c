@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define UNKNOWN UINT64_MAX
-#define GAP 2
+#define GAP     2
 
 void table_begin(struct table *t, const char *align, ...)
 {
@@ -53,8 +53,8 @@ void table_share(struct table *t, uint64_t part, uint64_t of)
 		table_cell(t, "%.1f %%", 100.0 * (double)part / (double)of);
 }
 
-static void add_cell(struct text *line, const struct table *t, const struct page *p, size_t column, const char *s,
-		     size_t width)
+static void add_cell(struct text *line, const struct table *t, const struct page *p, size_t column,
+                     const char *s, size_t width)
 {
 	struct text text = {0};
 	size_t pad;

@@ -20,8 +20,8 @@ struct table {
 };
 void table_begin(struct table *t, const char *align, ...); /* one heading per letter of align */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void table_bytes(struct table *t, uint64_t bytes);	     /* "-" if not known */
-void table_count(struct table *t, uint64_t n);		     /* the same */
+void table_bytes(struct table *t, uint64_t bytes);             /* "-" if not known */
+void table_count(struct table *t, uint64_t n);                 /* the same */
 void table_share(struct table *t, uint64_t part, uint64_t of); /* "12.3 %" */
 void table_end(struct table *t, struct page *p);
 
