@@ -78,41 +78,15 @@ static int by_time(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Whose row is next: initial rows before all others, dst's before src's of the same time. */
-static bool own_is_next(const struct columns *own, size_t i, size_t own_initial, const struct event *rows,
-                        size_t k, size_t n, size_t n_initial)
+/* Whose row is next: initial rows before all others, dst's before the new ones of the same time. */
+static bool old_is_next(const struct model *m, size_t i, size_t n_old, const struct at *added, size_t k,
+                        size_t n, size_t n_initial)
 {
-	if (k == n || i == own->n)
+	if (k == n || i == n_old)
 		return k == n;
-	if (i < own_initial || k < n_initial)
-		return i < own_initial;
-	return own->t_ns[i] <= rows[k].t_ns;
-}
-
-/* Rebuild dst's columns from its own rows and `rows` (of which the first n_initial are initial rows
- * and the others sorted by time). *own: where each old row went; *theirs: where each new one did. */
-static void weave(struct model *dst, const struct event *rows, size_t n, size_t n_initial, uint32_t *own,
-                  uint32_t *theirs)
-{
-	struct columns old = dst->ev;
-	struct model view = {.ev = old};
-	size_t i = 0, k = 0;
-	struct event ev;
-
-	dst->ev = (struct columns){0};
-	model_reserve(dst, old.n + n);
-	while (i < old.n || k < n) {
-		if (own_is_next(&old, i, dst->n_initial, rows, k, n, n_initial)) {
-			ev = model_event(&view, i);
-			own[i++] = (uint32_t)model_add(dst, &ev);
-		} else {
-			theirs[k] = (uint32_t)model_add(dst, &rows[k]);
-			k++;
-		}
-	}
-	dst->n_initial += n_initial;
-	dst->linked = false;
-	columns_free(&old);
+	if (i < m->n_initial || k < n_initial)
+		return i < m->n_initial;
+	return m->ev.t_ns[i] <= added[k].t_ns;
 }
 
 static int by_event(const void *a, const void *b)
@@ -122,67 +96,67 @@ static int by_event(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
-static void weave_failures(struct model *dst, const struct model *src, const uint32_t *own,
-                           const uint32_t *theirs)
+static void failures_follow(struct model *m, const uint32_t *order, size_t n)
 {
+	uint32_t *now = mem_alloc(n * sizeof *now);
 	size_t i;
 
-	for (i = 0; i < dst->n_failures; i++)
-		dst->failures[i].event = own[dst->failures[i].event];
-	for (i = 0; src && i < src->n_failures; i++) {
-		struct failure f = src->failures[i];
-
-		f.event = theirs[f.event];
-		*VEC_PUSH(dst->failures, dst->n_failures, dst->cap_failures) = f;
-	}
-	if (dst->n_failures)
-		qsort(dst->failures, dst->n_failures, sizeof *dst->failures, by_event);
+	for (i = 0; i < n; i++)
+		now[order[i]] = (uint32_t)i;
+	for (i = 0; i < m->n_failures; i++)
+		m->failures[i].event = now[m->failures[i].event];
+	if (m->n_failures)
+		qsort(m->failures, m->n_failures, sizeof *m->failures, by_event);
+	free(now);
 }
 
-/* src's rows in dst's words, initial rows first, the others by time; order[k]: which row rows[k] was. */
-static struct event *translate(const struct model *src, const struct names *map, int64_t shift_ns,
-                               uint32_t *order)
+/* The rows from n_old on were added in any order, but the first n_initial of them are initial rows: put
+ * each where it belongs. */
+static void weave(struct model *m, size_t n_old, size_t n_initial)
 {
-	struct event *rows = mem_alloc(src->ev.n * sizeof *rows);
-	struct at *at = mem_alloc(src->ev.n * sizeof *at);
-	size_t i;
+	size_t n = m->ev.n - n_old, i = 0, k = 0, out = 0;
+	uint32_t *order = mem_alloc(m->ev.n * sizeof *order);
+	struct at *added = mem_alloc(n * sizeof *added);
 
-	for (i = 0; i < src->ev.n; i++)
-		at[i] = (struct at){src->ev.t_ns[i], (uint32_t)i};
-	if (src->ev.n > src->n_initial)
-		qsort(at + src->n_initial, src->ev.n - src->n_initial, sizeof *at, by_time);
+	for (k = 0; k < n; k++)
+		added[k] = (struct at){m->ev.t_ns[n_old + k], (uint32_t)(n_old + k)};
+	if (n > n_initial)
+		qsort(added + n_initial, n - n_initial, sizeof *added, by_time);
+	for (k = 0; i < n_old || k < n;)
+		if (old_is_next(m, i, n_old, added, k, n, n_initial))
+			order[out++] = (uint32_t)i++;
+		else
+			order[out++] = added[k++].row;
+	model_reorder(m, order, out);
+	failures_follow(m, order, out);
+	m->n_initial += n_initial;
+	m->linked = false;
+	free(order);
+	free(added);
+}
+
+static void merge_rows(struct model *dst, const struct model *src, const struct names *map, int64_t shift_ns)
+{
+	size_t i, n_old = dst->ev.n;
+
+	model_reserve(dst, n_old + src->ev.n);
 	for (i = 0; i < src->ev.n; i++) {
-		struct event ev = model_event(src, at[i].row);
+		struct event ev = model_event(src, i);
 
 		ev.t_ns += shift_ns;
 		ev.stack = map->stack[ev.stack];
 		ev.stream = map->stream[ev.stream];
 		ev.thread = map->thread[ev.thread];
 		ev.pool = map->pool[ev.pool];
-		order[i] = at[i].row;
-		rows[i] = ev;
+		model_add(dst, &ev);
 	}
-	free(at);
-	return rows;
-}
+	for (i = 0; i < src->n_failures; i++) {
+		struct failure f = src->failures[i];
 
-static void merge_rows(struct model *dst, const struct model *src, const struct names *map, int64_t shift_ns)
-{
-	uint32_t *order = mem_alloc(src->ev.n * sizeof *order), *own = mem_alloc(dst->ev.n * sizeof *own);
-	uint32_t *woven = mem_alloc(src->ev.n * sizeof *woven),
-	         *theirs = mem_alloc(src->ev.n * sizeof *theirs);
-	struct event *rows = translate(src, map, shift_ns, order);
-	size_t i;
-
-	weave(dst, rows, src->ev.n, src->n_initial, own, woven);
-	for (i = 0; i < src->ev.n; i++)
-		theirs[order[i]] = woven[i];
-	weave_failures(dst, src, own, theirs);
-	free(order);
-	free(own);
-	free(woven);
-	free(theirs);
-	free(rows);
+		f.event += (uint32_t)n_old;
+		*VEC_PUSH(dst->failures, dst->n_failures, dst->cap_failures) = f;
+	}
+	weave(dst, n_old, src->n_initial);
 }
 
 static void merge_final_state(struct model *dst, const struct model *src, const struct names *map)
@@ -254,10 +228,9 @@ void model_merge(struct model *dst, const struct model *src, int64_t shift_ns)
 
 void model_insert(struct model *dst, const struct event *rows, size_t n)
 {
-	uint32_t *own = mem_alloc(dst->ev.n * sizeof *own), *theirs = mem_alloc(n * sizeof *theirs);
+	size_t i, n_old = dst->ev.n;
 
-	weave(dst, rows, n, 0, own, theirs);
-	weave_failures(dst, NULL, own, theirs);
-	free(own);
-	free(theirs);
+	for (i = 0; i < n; i++)
+		model_add(dst, &rows[i]);
+	weave(dst, n_old, 0);
 }
