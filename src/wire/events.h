@@ -14,7 +14,7 @@ enum gms_kind {
 #include "wire/events.def"
 #undef GMS_KIND
 #undef GMS_ACTION
-	GMS_KINDS = 17 /* one more than the last row */
+	GMS_KINDS = 18 /* one more than the last row */
 };
 
 enum gms_action {

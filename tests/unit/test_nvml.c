@@ -1,6 +1,5 @@
 /* test_nvml.c: reading devices and processes from the fake management library (tests/fake). */
 #include "nvml/nvml.h"
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #define MIB (1ull << 20)
 

@@ -1,11 +1,12 @@
 /* test_pprof.c: JAX device memory profiles, built here byte by byte as jaxlib writes them. */
 #include "base/text.h"
 #include "format/format.h"
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* --- a small writer ---------------------------------------------------------------------- */
 static void varint(struct text *t, uint64_t v)
