@@ -32,7 +32,9 @@ struct spool_finder {
 /* What the process was and how it ended: for `record`, which must say it in words. */
 struct spool_info {
 	int pid, ppid;
-	int state; /* enum spool_state */
+	int rank;	 /* of an MPI or torchrun job, -1 */
+	int state;	 /* enum spool_state */
+	bool has_chunks; /* something was written besides the header */
 	uint64_t events, dropped, folded, unknown_versions, filtered, gpu_calls, snapshots;
 	char trouble[256]; /* "" = none */
 	char exe[1024];

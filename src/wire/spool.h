@@ -54,7 +54,7 @@
 #define SPOOL_VERSION	  1u
 #define SPOOL_HEADER      8192u	   /* bytes of the header */
 #define SPOOL_CHUNK	  65536u   /* bytes of a chunk, by default */
-#define SPOOL_CHUNK_MIN	  4096u
+#define SPOOL_CHUNK_MIN	  16384u
 #define SPOOL_CHUNK_MAX	  (1u << 20)
 #define SPOOL_DEPTH	  128
 #define SPOOL_DEPTH_MAX	  1024
@@ -93,7 +93,7 @@ struct spool_header {
 	uint32_t driver_version; /* cuDriverGetVersion, 0 = not known */
 	uint32_t exe_bytes, argv_bytes; /* used of exe and argv */
 	uint32_t unwinder;	/* 0 none, 1 libunwind, 2 frame pointers, 3 libgcc */
-	uint32_t spare;
+	int32_t rank;		/* RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID; -1 */
 	char trouble[256];	/* why recording stopped; "" = it did not */
 	char host[64];
 	char options[512];	/* GPUMEMSNAP_OPTIONS as it was */
@@ -144,6 +144,10 @@ struct spool_word {
 	uint16_t stream; /* index of a STREAM record; 0 = default stream, or none */
 };
 
+/* flags of an event: recorded while switched off (outside start-after .. duration, gms_record(false)),
+ * only because it may end an allocation that was recorded: it means nothing otherwise. */
+enum { SPOOL_WHILE_OFF = 1 };
+
 /* A free is recorded with its address only, kind DEVICE or ASYNC after the function called: whose
  * memory it was is for the reader to find. A refused free is followed by KIND.other. */
 struct spool_event {
@@ -188,9 +192,11 @@ struct spool_snapshot { /* somebody asked for a snapshot as of t_ns */
 
 /* Words of a stack, leaf first: native frames, then Python frames (if any), each list leaf first.
  * A native word is a return address (the leaf's too): subtract 1 to be inside the call.
+ * SPOOL_LOOP marks one inside the interpreter's loop, as far as the recorder knows it.
  * A Python word: SPOOL_PY | entry << 62 | code id << 32 | byte offset into the bytecode; `entry` is
  * set on the last Python frame that one activation of the interpreter's loop
  * (_PyEval_EvalFrameDefault) runs: that is how the two lists are merged. */
+#define SPOOL_LOOP	 (1ull << 62)
 #define SPOOL_PY	 (1ull << 63)
 #define SPOOL_PY_ENTRY	 (1ull << 62)
 #define SPOOL_PY_CODE(w) ((uint32_t)((w) >> 32) & 0x3fffffffu)
