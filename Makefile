@@ -87,7 +87,7 @@ $(PROGRAM): $(CLI_OBJ)
 $(L)/libgpumemsnap.so: $(call pic,$(REC_SRC)) $(wildcard src/record/*.map)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs,-z,now,-Bsymbolic -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
 		-o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
 $(L)/sim/libcuda.so.1: $(call pic,$(SIM_SRC)) $(wildcard src/simcuda/*.map)
 	$(call say,LINK,$@)

@@ -27,8 +27,8 @@ static bool is_python(const char *file)
 
 static bool is_cuda(const char *function, const char *module)
 {
-	static const char *const file[] = {"libcuda",   "libcublas",   "libcudnn", "libcufft", "libcusparse",
-	                                   "libcurand", "libcusolver", "libnccl",  "libnv",    NULL};
+	static const char *const file[] = {"libcuda",	 "libcublas", "libcudnn", "libcufft", "libcusparse", "libcurand",
+					   "libcusolver", "libnccl",   "libnv",	   NULL};
 	static const char *const name[] = {"cuda", "cublas", "cudnn", "nccl", "cufft", "cusparse", NULL};
 
 	return starts_any(frames_base(module), file) || starts_any(function, name) ||

@@ -107,8 +107,8 @@ static bool library_code(const char *function, const char *file)
 {
 	static const char *const space[] = {"at::",  "c10::", "torch::", "c10d::", "std::", "cublas",
 	                                    "cudnn", "THP",   "triton",  "at_",    NULL};
-	static const char *const folder[] = {"site-packages", "dist-packages", "/lib/python",   "aten/src/",
-	                                     "torch/csrc/",   "ATen/",         "/usr/include/", NULL};
+	static const char *const folder[] = {"site-packages", "dist-packages",  "/lib/python",   "aten/src/",
+	                                     "torch/csrc/",    "ATen/",          "/usr/include/", NULL};
 
 	return any_starts(function, space) || any_in(file, folder);
 }

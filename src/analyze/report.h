@@ -14,6 +14,11 @@
 #include "analyze/space.h"
 #include "analyze/totals.h"
 
+enum report_want {                    /* bits */
+	           REPORT_GROUPS = 1, /* by stream, thread, pool, size, phase */
+	           REPORT_WORST = 2,  /* fragmentation over time */
+};
+
 struct report_device {
 	uint8_t device; /* MODEL_NO_DEVICE: host memory */
 	const struct device_totals *t;
@@ -37,8 +42,7 @@ struct report {
 	struct report_device *devices;
 	size_t n;
 };
-/* wanted: a bit per division wanted, 1u << BY_STREAM | … (BY_STACK is free: struct live). */
-void report_make(struct report *r, const struct model *m, unsigned wanted);
+void report_make(struct report *r, const struct model *m, unsigned want);
 void report_free(struct report *r);
 
 #endif

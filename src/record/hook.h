@@ -1,0 +1,61 @@
+/* hook.h: what the hooks (hook_*.c) say about the calls they see. Only hooks include this.
+ *
+ * A hook calls the driver exactly once, with the program's arguments, and returns what it returned.
+ * Out-parameters are read only after success. A hook tells of what was obtained after the call, of
+ * what is given back before it, and then whether the driver refused.
+ */
+#ifndef RECORD_HOOK_H
+#define RECORD_HOOK_H
+
+#include "record/rec.h"
+#include "record/resolve.h"
+
+#define HOOK REC_EXPORT CUresult CUDAAPI
+
+/* What a call was about; fields that do not matter stay 0. */
+struct rec_about {
+	enum gms_kind kind;
+	uint64_t addr, size;
+	uint64_t stream;  /* handle */
+	uint64_t pool;	  /* handle */
+	bool stream_ordered; /* the device is the stream's, the pool its current one unless given */
+	bool on_host;	  /* no device */
+	bool known_device;
+	uint8_t device;	  /* if known_device */
+};
+
+void rec_got(struct rec_site site, CUresult r, struct rec_about a); /* alloc, or fail if r says so */
+void rec_giving(struct rec_site site, struct rec_about a);	    /* free: about to be called */
+void rec_gave(struct rec_site site, CUresult r, struct rec_about a); /* … and what came of it */
+/* The free of a function that also takes borrowed addresses: false if there is nothing to tell. */
+bool rec_returning(struct rec_site site, struct rec_about *a);
+/* Any other action: map, unmap, info. */
+void rec_note(struct rec_site site, enum gms_action action, struct rec_about a);
+
+#define STREAM(s)	     ((uint64_t)(uintptr_t)(s))
+#define PER_THREAD_STREAM(s) ((s) ? (uint64_t)(uintptr_t)(s) : 2) /* what 0 means to the _ptsz functions */
+
+/* hook_ctx.c */
+void rec_sample(struct rec_lane *lane, uint8_t device, uint64_t now);
+void rec_memory_info(uint64_t *free, uint64_t *total); /* of the current device; UINT64_MAX if not known */
+extern uint64_t rec_sampled_ns[REC_DEVICES];
+
+/* hook_share.c: addresses that the program gives back by the ordinary functions but never got by them */
+enum rec_loan {
+	REC_OWN,	/* none: the program's own */
+	REC_IMPORTED,	/* another process's memory */
+	REC_VIEW,	/* a view of external memory */
+	REC_GRAPH,	/* an allocation node of a graph */
+	REC_STILL_OPEN, /* opened more often than given back */
+};
+void rec_borrow(uint64_t addr, enum rec_loan loan, bool *first);
+enum rec_loan rec_give_back(uint64_t addr); /* what it was; forgotten with the last */
+
+/* hook_graph.c: a stream that is being captured gets nodes, not memory */
+bool rec_captured_alloc(uint64_t stream, uint64_t addr);
+bool rec_captured_free(uint64_t stream);
+
+/* hook_pool.c */
+uint64_t rec_current_pool(uint8_t device); /* handle, 0 if not known */
+
+#endif

@@ -1,0 +1,26 @@
+/* resolve.h: where the real functions are. Only src/record includes this. */
+#ifndef RECORD_RESOLVE_H
+#define RECORD_RESOLVE_H
+
+/* cuda.h as it is for its own implementation: every symbol under its real name. */
+#define __CUDA_API_VERSION_INTERNAL 1
+#include <cuda.h> /* clang-format: before driver.h */
+#include "driver/driver.h"
+#include <stdbool.h>
+
+void rec_resolve_init(void);
+
+/* What a call of this row must go on to: never one of our own functions. A function that says
+ * CUDA_ERROR_NOT_SUPPORTED if the driver has none. */
+void *rec_real(enum driver_row row);
+bool rec_real_exists(enum driver_row row);
+#define REAL(symbol) ((__typeof__(&symbol))rec_real(DRIVER_FN_##symbol))
+
+/* Our function for a row; NULL for rows that pass through. */
+void *rec_wrapper(enum driver_row row);
+
+/* The next definition of a function after this library, for our wrappers of libc's. */
+void *rec_next(const char *name);
+void *rec_symbol(void *handle, const char *name); /* the real dlsym */
+
+#endif
