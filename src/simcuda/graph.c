@@ -1,4 +1,4 @@
-/* graph.c: graphs with memory nodes, made by hand or by capturing a stream.
+/* graph.c: graphs with memory nodes.
  *
  * The address of an allocation node is fixed when the node is added; memory is behind it from the
  * moment a launch gets to the node until a free node, cuMemFree or cuMemFreeAsync gives it back. That
@@ -7,35 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "simcuda/sim.h"
-
-/* An allocation node's memory; the graph and each executable made from it hold it. */
-struct graph_mem {
-	struct range *range;
-	uint64_t bytes;
-	unsigned holders;
-	bool live;
-};
-
-struct node {
-	CUgraphNodeType type;
-	struct graph *graph;
-	struct graph_mem *mem; /* MEM_ALLOC */
-	CUdeviceptr free;      /* MEM_FREE */
-	struct job job;        /* MEMSET, MEMCPY */
-	struct node *next;
-};
-
-struct graph {
-	struct node *first, **end;
-	bool executable; /* this is a CUgraphExec */
-	bool auto_free;
-};
-
-struct capture {
-	struct graph *graph;
-	uint64_t id;
-};
+#include "simcuda/graph.h"
 
 /* --- the graph pool ------------------------------------------------------------------------- */
 
@@ -151,7 +123,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attribu
 
 /* --- graphs and nodes ----------------------------------------------------------------------- */
 
-static struct graph *graph_new(enum handle_kind kind)
+struct graph *sim_graph_new(enum handle_kind kind)
 {
 	struct graph *g = calloc(1, sizeof(*g));
 
@@ -163,7 +135,7 @@ static struct graph *graph_new(enum handle_kind kind)
 	return g;
 }
 
-static void graph_end(struct graph *g)
+void sim_graph_end(struct graph *g)
 {
 	while (g->first) {
 		struct node *n = g->first;
@@ -203,7 +175,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 	SIM_ENTER(cuGraphCreate);
 	if (!out || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	*out = (CUgraph)graph_new(HANDLE_GRAPH);
+	*out = (CUgraph)sim_graph_new(HANDLE_GRAPH);
 	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -212,33 +184,28 @@ CUresult cuGraphDestroy(CUgraph handle)
 	SIM_ENTER(cuGraphDestroy);
 	if (!graph_of(handle))
 		return CUDA_ERROR_INVALID_VALUE;
-	graph_end(graph_of(handle));
+	sim_graph_end(graph_of(handle));
 	return CUDA_SUCCESS;
 }
 
-/* Dependencies are only checked: the order of adding keeps them. */
-static CUresult nodes_ok(const CUgraphNode *nodes, size_t count)
+/* Is this a graph, and are these nodes? Dependencies are only checked: the order of adding keeps them. */
+static bool may_add(CUgraph handle, const CUgraphNode *after, size_t count, const CUgraphNode *out)
 {
-	if (!nodes && count)
-		return CUDA_ERROR_INVALID_VALUE;
+	if (!out || !graph_of(handle) || (!after && count))
+		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!sim_handle_is(nodes[i], HANDLE_NODE))
-			return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+		if (!sim_handle_is(after[i], HANDLE_NODE))
+			return false;
+	return true;
 }
 
-static CUresult add(CUgraph handle, const CUgraphNode *after, size_t count, CUgraphNodeType type,
-                    CUgraphNode *out)
+static CUresult add(struct graph *g, CUgraphNodeType type, CUgraphNode *out)
 {
-	struct graph *g = graph_of(handle);
-
-	if (!out || !g || nodes_ok(after, count) != CUDA_SUCCESS)
-		return CUDA_ERROR_INVALID_VALUE;
 	*out = (CUgraphNode)node_add(g, type);
 	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult add_alloc(struct graph *g, int device, uint64_t bytes, CUdeviceptr *at, struct node **out)
+CUresult sim_graph_alloc(struct graph *g, int device, uint64_t bytes, CUdeviceptr *at, CUgraphNode *out)
 {
 	struct graph_mem *m = calloc(1, sizeof(*m));
 	struct node *n;
@@ -258,107 +225,109 @@ static CUresult add_alloc(struct graph *g, int device, uint64_t bytes, CUdevicep
 	m->holders = 1;
 	n->mem = m;
 	*at = m->range->base;
-	*out = n;
+	*out = (CUgraphNode)n;
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count)
-{
-	SIM_ENTER(cuGraphAddEmptyNode);
-	return add(graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, out);
-}
-
-static CUresult alloc_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
-                           const CUmemPoolProps *props, size_t bytes, CUdeviceptr *at)
-{
-	struct graph *g = graph_of(graph);
-	struct node *n;
-	CUresult result;
-
-	if (!out || !g || !bytes || nodes_ok(after, count) != CUDA_SUCCESS ||
-	    props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !sim_device_ok(props->location.id))
-		return CUDA_ERROR_INVALID_VALUE;
-	result = add_alloc(g, props->location.id, bytes, at, &n);
-	if (result == CUDA_SUCCESS)
-		*out = (CUgraphNode)n;
-	return result;
-}
-
-CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
-                                CUDA_MEM_ALLOC_NODE_PARAMS *params)
-{
-	SIM_ENTER(cuGraphAddMemAllocNode);
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	return alloc_node(out, graph, after, count, &params->poolProps, params->bytesize, &params->dptr);
-}
-
-static CUresult free_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
-                          CUdeviceptr addr)
+CUresult sim_graph_free(struct graph *g, CUdeviceptr addr, CUgraphNode *out)
 {
 	const struct range *r = sim_range_at(addr);
 	CUresult result;
 
 	if (!r || r->kind != RANGE_GRAPH || r->base != addr)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = add(graph, after, count, CU_GRAPH_NODE_TYPE_MEM_FREE, out);
+	result = add(g, CU_GRAPH_NODE_TYPE_MEM_FREE, out);
 	if (result == CUDA_SUCCESS)
 		((struct node *)*out)->free = addr;
 	return result;
+}
+
+CUresult sim_graph_job(struct graph *g, CUgraphNodeType type, const struct job *job, CUgraphNode *out)
+{
+	CUresult result = job->bad;
+
+	if (result == CUDA_SUCCESS)
+		result = add(g, type, out);
+	if (result == CUDA_SUCCESS)
+		((struct node *)*out)->job = *job;
+	return result;
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count)
+{
+	SIM_ENTER(cuGraphAddEmptyNode);
+	if (!may_add(graph, after, count, out))
+		return CUDA_ERROR_INVALID_VALUE;
+	return add(graph_of(graph), CU_GRAPH_NODE_TYPE_EMPTY, out);
+}
+
+static CUresult alloc_node(CUgraphNode *out, CUgraph graph, const CUmemPoolProps *props, size_t bytes,
+                           CUdeviceptr *at)
+{
+	if (!bytes || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	    !sim_device_ok(props->location.id))
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_graph_alloc(graph_of(graph), props->location.id, bytes, at, out);
+}
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+	SIM_ENTER(cuGraphAddMemAllocNode);
+	if (!params || !may_add(graph, after, count, out))
+		return CUDA_ERROR_INVALID_VALUE;
+	return alloc_node(out, graph, &params->poolProps, params->bytesize, &params->dptr);
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
                                CUdeviceptr addr)
 {
 	SIM_ENTER(cuGraphAddMemFreeNode);
-	return free_node(out, graph, after, count, addr);
-}
-
-static CUresult job_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
-                         CUgraphNodeType type, struct job job)
-{
-	CUresult result = job.bad;
-
-	if (result == CUDA_SUCCESS)
-		result = add(graph, after, count, type, out);
-	if (result == CUDA_SUCCESS)
-		((struct node *)*out)->job = job;
-	return result;
+	if (!may_add(graph, after, count, out))
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_graph_free(graph_of(graph), addr, out);
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx)
 {
+	struct job job;
+
 	SIM_ENTER(cuGraphAddMemsetNode);
 	(void)ctx;
-	if (!p || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
+	if (!may_add(graph, after, count, out) || !p ||
+	    (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
 		return CUDA_ERROR_INVALID_VALUE;
-	return job_node(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEMSET,
-	                sim_job_fill(p->dst, p->pitch, p->value, p->elementSize, p->width, p->height));
+	job = sim_job_fill(p->dst, p->pitch, p->value, p->elementSize, p->width, p->height);
+	return sim_graph_job(graph_of(graph), CU_GRAPH_NODE_TYPE_MEMSET, &job, out);
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMCPY3D *copy, CUcontext ctx)
 {
+	struct job job;
+
 	SIM_ENTER(cuGraphAddMemcpyNode);
 	(void)ctx;
-	return job_node(out, graph, after, count, CU_GRAPH_NODE_TYPE_MEMCPY, sim_job_copy_3d(copy));
+	if (!may_add(graph, after, count, out))
+		return CUDA_ERROR_INVALID_VALUE;
+	job = sim_job_copy_3d(copy);
+	return sim_graph_job(graph_of(graph), CU_GRAPH_NODE_TYPE_MEMCPY, &job, out);
 }
 
 #if CUDA_VERSION >= 12020
 static CUresult any_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t count,
                          CUgraphNodeParams *p)
 {
-	if (!p)
+	if (!p || !may_add(graph, after, count, out))
 		return CUDA_ERROR_INVALID_VALUE;
 	switch ((int)p->type) {
 	case CU_GRAPH_NODE_TYPE_EMPTY:
-		return add(graph, after, count, CU_GRAPH_NODE_TYPE_EMPTY, out);
+		return add(graph_of(graph), CU_GRAPH_NODE_TYPE_EMPTY, out);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-		return alloc_node(out, graph, after, count, &p->alloc.poolProps, p->alloc.bytesize,
-		                  &p->alloc.dptr);
+		return alloc_node(out, graph, &p->alloc.poolProps, p->alloc.bytesize, &p->alloc.dptr);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
-		return free_node(out, graph, after, count, p->free.dptr);
+		return sim_graph_free(graph_of(graph), p->free.dptr, out);
 	default:
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
@@ -439,7 +408,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
 	for (const struct node *n = g->first; n && has_memory(g); n = n->next)
 		if (n->mem && n->mem->holders > 1)
 			return CUDA_ERROR_NOT_SUPPORTED;
-	e = graph_new(HANDLE_EXEC);
+	e = sim_graph_new(HANDLE_EXEC);
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	e->executable = true;
@@ -448,7 +417,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
 		struct node *copy = node_add(e, n->type);
 
 		if (!copy) {
-			graph_end(e);
+			sim_graph_end(e);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
 		copy->mem = n->mem;
@@ -497,7 +466,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
 	SIM_ENTER(cuGraphExecDestroy);
 	if (!sim_handle_is(handle, HANDLE_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
-	graph_end((struct graph *)handle);
+	sim_graph_end((struct graph *)handle);
 	return CUDA_SUCCESS;
 }
 
@@ -548,149 +517,4 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream stream)
 	SIM_STREAM(s, stream);
 	(void)s;
 	return sim_handle_is(handle, HANDLE_EXEC) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* --- capture -------------------------------------------------------------------------------- */
-
-static CUresult capture_begin(CUstream handle)
-{
-	SIM_STREAM(s, handle);
-	if (s == s->context->legacy)
-		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	if (s->capture)
-		return CUDA_ERROR_ILLEGAL_STATE;
-	s->capture = calloc(1, sizeof(*s->capture));
-	if (s->capture)
-		s->capture->graph = graph_new(HANDLE_GRAPH);
-	if (!s->capture || !s->capture->graph) {
-		free(s->capture);
-		s->capture = NULL;
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	s->capture->id = ++sim.next_id;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuStreamBeginCapture(CUstream stream)
-{
-	SIM_ENTER(cuStreamBeginCapture);
-	return capture_begin(stream);
-}
-
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
-{
-	SIM_ENTER(cuStreamBeginCapture_v2);
-	return (unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED ? CUDA_ERROR_INVALID_VALUE
-	                                                       : capture_begin(stream);
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *out)
-{
-	SIM_ENTER(cuStreamEndCapture);
-	SIM_STREAM(s, stream);
-	if (!out)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!s->capture)
-		return CUDA_ERROR_ILLEGAL_STATE;
-	*out = (CUgraph)s->capture->graph;
-	free(s->capture);
-	s->capture = NULL;
-	return CUDA_SUCCESS;
-}
-
-/* The stream goes away in the middle of its capture. */
-void sim_capture_end(struct stream *s)
-{
-	if (s->capture) {
-		graph_end(s->capture->graph);
-		free(s->capture);
-		s->capture = NULL;
-	}
-}
-
-CUresult sim_capture_alloc(struct stream *s, uint64_t bytes, CUdeviceptr *out)
-{
-	struct node *n;
-
-	return bytes ? add_alloc(s->capture->graph, s->context->device, bytes, out, &n)
-	             : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult sim_capture_free(struct stream *s, uint64_t addr)
-{
-	CUgraphNode n;
-
-	return free_node(&n, (CUgraph)s->capture->graph, NULL, 0, addr);
-}
-
-CUresult sim_capture_job(struct stream *s, const struct job *job)
-{
-	CUgraphNode n;
-
-	return job_node(&n, (CUgraph)s->capture->graph, NULL, 0,
-	                job->element ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_MEMCPY, *job);
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-	SIM_ENTER(cuStreamIsCapturing);
-	SIM_STREAM(s, stream);
-	if (!status)
-		return CUDA_ERROR_INVALID_VALUE;
-	*status = s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-	return CUDA_SUCCESS;
-}
-
-static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph)
-{
-	SIM_STREAM(s, stream);
-	if (!status)
-		return CUDA_ERROR_INVALID_VALUE;
-	*status = s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-	if (id)
-		*id = s->capture ? s->capture->id : 0;
-	if (graph)
-		*graph = s->capture ? (CUgraph)s->capture->graph : NULL;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
-{
-	SIM_ENTER(cuStreamGetCaptureInfo);
-	return capture_info(stream, status, id, NULL);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **after, size_t *count)
-{
-	SIM_ENTER(cuStreamGetCaptureInfo_v2);
-	if (after)
-		*after = NULL;
-	if (count)
-		*count = 0;
-	return capture_info(stream, status, id, graph);
-}
-
-#if CUDA_VERSION >= 12030
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **after, const CUgraphEdgeData **edges,
-                                   size_t *count)
-{
-	if (edges)
-		*edges = NULL;
-	return cuStreamGetCaptureInfo_v2(stream, status, id, graph, after, count);
-}
-#endif
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	static __thread CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode old = now;
-
-	SIM_ENTER(cuThreadExchangeStreamCaptureMode);
-	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	now = *mode;
-	*mode = old;
-	return CUDA_SUCCESS;
 }

@@ -3,9 +3,9 @@
  * A pool reserves ranges of device memory, 32 MiB at a time, and cuts them into blocks of 512-byte
  * steps. A block freed on a stream that still has work is pending: that stream may have it again at
  * once, another only under one of the pool's three reuse policies, everyone once the host knows that
- * the stream got there. Order of search: the stream's own pending blocks; blocks free to all; blocks
- * whose free the stream is ordered after by events; new memory; blocks of other streams that it can
- * be made to wait for. Synchronising gives back ranges that are wholly free, down to the threshold.
+ * the stream got there. Order of search: the stream's own pending blocks; those whose free it is
+ * ordered after by events; blocks free to all; new memory; blocks of other streams that it can be made
+ * to wait for. Synchronising gives back ranges that are wholly free, down to the threshold.
  */
 #include <stdlib.h>
 
@@ -213,10 +213,10 @@ static struct block *find(struct pool *p, struct stream *s, uint64_t units)
 	struct pending *own = pending_of(p, s, false);
 	struct block *b = own ? sim_bins_find(&own->bins, units) : NULL;
 
-	if (!b)
-		b = sim_bins_find(&p->ready, units);
 	if (!b && p->follow_events)
 		b = find_other(p, s, units, false);
+	if (!b)
+		b = sim_bins_find(&p->ready, units);
 	if (!b)
 		b = grow(p, units * SIM_UNIT);
 	if (!b && p->internal)
