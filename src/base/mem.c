@@ -9,7 +9,7 @@
 
 /* A large array in large pages: the first touch of 2 MiB is one fault instead of 512, and on a
  * virtual machine faults can cost more than everything that is then done with the memory. */
-#define LARGE	   (4u << 20)
+#define LARGE	   (2u << 20)
 #define LARGE_PAGE (2u << 20)
 #define PAGE	   4096u
 

@@ -145,27 +145,22 @@ int pickle_memo_put(struct pickle *p, uint64_t index)
 	w = p->stack[p->n - 1];
 	if (w >> 32)
 		w = pickle_make(PICKLE_BOXED, box(p, w));
-	if (index > p->n_memo * 2 + 1024) { /* a lone large index must not cost memory */
+	if (index > p->n_memo + MEMO_GAP) { /* a lone large index must not cost memory */
 		place = map64_put(&p->far_memo, index, &fresh);
 	} else {
-		if (index >= p->cap_memo) {
-			size_t cap = index * 2 + 1024;
-
-			p->memo = mem_resize(p->memo, cap, sizeof *p->memo);
-			memset(p->memo + p->cap_memo, 0xff, (cap - p->cap_memo) * sizeof *p->memo);
-			p->cap_memo = cap;
-		}
+		while (p->n_memo <= index)
+			*VEC_PUSH(p->memo, p->n_memo, p->cap_memo) = MEMO_UNSET;
 		place = &p->memo[index];
 		fresh = *place == MEMO_UNSET;
 	}
-	p->n_memo += fresh;
+	p->n_stored += fresh;
 	*place = (uint32_t)w;
 	return 0;
 }
 
 int pickle_memo_get(struct pickle *p, uint64_t index, pickle_word *out)
 {
-	const uint32_t *place = index < p->cap_memo ? &p->memo[index] : NULL;
+	const uint32_t *place = index < p->n_memo ? &p->memo[index] : NULL;
 
 	if (!place || *place == MEMO_UNSET)
 		place = map64_find(&p->far_memo, index);
@@ -180,11 +175,9 @@ int pickle_memo_get(struct pickle *p, uint64_t index, pickle_word *out)
 /* Numbers of objects, strings and boxes must fit into a word of the memo. */
 static int check_limits(struct pickle *p)
 {
-	enum { LIMIT = 1 << 28 };
-
-	if (p->n_objects < LIMIT && p->n_strings < LIMIT && p->n_boxes < LIMIT)
+	if (p->n_objects < PICKLE_MAX && p->n_strings < PICKLE_MAX && p->n_boxes < PICKLE_MAX)
 		return 0;
-	return pickle_fail(p, "the pickle has more than %d values: too many for this reader", LIMIT);
+	return pickle_fail(p, "the pickle has more than %u values: too many for this reader", PICKLE_MAX);
 }
 
 static int stack_grow(struct pickle *p)
@@ -193,24 +186,30 @@ static int stack_grow(struct pickle *p)
 	return check_limits(p);
 }
 
-static inline uint64_t load(const unsigned char *s, unsigned n)
+static inline uint32_t load32(const unsigned char *s)
 {
-	uint64_t v = 0;
+	uint32_t v;
 
-	memcpy(&v, s, n);
+	memcpy(&v, s, sizeof v);
 	return v;
 }
 
-/* LONG1 of up to eight bytes, little-endian two's complement. */
-static inline pickle_word small_long(struct pickle *p, const unsigned char *s, unsigned n)
+/* LONG1 of up to eight bytes, little-endian two's complement; `room`: eight bytes may be read. */
+static inline pickle_word small_long(struct pickle *p, const unsigned char *s, unsigned n, bool room)
 {
-	uint64_t v = 0;
 	unsigned unused = 64 - 8 * n;
+	uint64_t v = 0;
+	int64_t i;
 
 	if (!n)
 		return pickle_make(PICKLE_INT, 0);
-	memcpy(&v, s, n);
-	int64_t i = (int64_t)(v << unused) >> unused;
+	if (room)
+		memcpy(&v, s, 8);
+	else
+		memcpy(&v, s, n);
+	i = (int64_t)(v << unused) >> unused;
+	if (i >= 0 && i < 1ll << 60)
+		return pickle_make(PICKLE_INT, (uint64_t)i);
 	return pickle_integer(p, i < 0 ? -(uint64_t)i : (uint64_t)i, i < 0, false);
 }
 
@@ -219,15 +218,10 @@ static inline pickle_word memo_word(const struct pickle *p, size_t index)
 {
 	uint32_t w;
 
-	if (index >= p->cap_memo)
+	if (index >= p->n_memo)
 		return 0;
 	w = p->memo[index];
 	return pickle_tag(w) == PICKLE_BOXED ? 0 : w;
-}
-
-static inline unsigned width(unsigned op)
-{
-	return op == 'K' || op == 'h' ? 1 : op == 'M' ? 2 : 4;
 }
 
 /* Now and then: give back pages that were read. */
@@ -241,6 +235,15 @@ static int rest(struct pickle *p)
 #define NEED(bytes)                                                                                          \
 	if ((size_t)(end - at) < (bytes))                                                                    \
 	return pickle_cut(p)
+/* The value of the memo at `index` goes onto the stack. */
+#define GET(index)                                                                                           \
+	w = memo_word(p, index);                                                                             \
+	if (!w) {                                                                                            \
+		LEAVE();                                                                                     \
+		if (pickle_memo_get(p, index, &w))                                                           \
+			return -1;                                                                           \
+	}                                                                                                    \
+	*top++ = w
 #define LEAVE() (p->at = at, p->n = (size_t)(top - p->stack))
 #define ENTER() (at = p->at, top = p->stack + p->n, last = p->stack + p->cap)
 
@@ -260,35 +263,37 @@ int pickle_run(struct pickle *p, pickle_word *result)
 		}
 		switch (op = *at++) {
 		case 'h': /* BINGET */
+			NEED(1);
+			GET(*at);
+			at += 1;
+			break;
 		case 'j': /* LONG_BINGET, in long rows */
 			do {
-				n = width(op);
-				NEED(n);
-				w = memo_word(p, load(at, n));
-				if (!w) {
-					LEAVE();
-					if (pickle_memo_get(p, load(at, n), &w))
-						return -1;
-				}
-				at += n;
-				*top++ = w;
-			} while (top < last && end - at > 4 && *at == op && at++);
+				NEED(4);
+				GET(load32(at));
+				at += 4;
+			} while (top < last && end - at > 4 && *at == 'j' && at++);
 			break;
 		case 'J': /* BININT */
+			NEED(4);
+			*top++ = pickle_make(PICKLE_INT, (uint64_t)(int64_t)(int32_t)load32(at));
+			at += 4;
+			break;
 		case 'K': /* BININT1 */
+			NEED(1);
+			*top++ = pickle_make(PICKLE_INT, *at++);
+			break;
 		case 'M': /* BININT2 */
-			n = width(op);
-			NEED(n);
-			w = load(at, n);
-			*top++ = pickle_make(PICKLE_INT, op == 'J' ? (uint64_t)(int64_t)(int32_t)w : w);
-			at += n;
+			NEED(2);
+			*top++ = pickle_make(PICKLE_INT, (uint64_t)(at[0] | at[1] << 8));
+			at += 2;
 			break;
 		case 0x8a: /* LONG1 */
 			NEED(1);
 			n = *at++;
 			NEED(n);
-			LEAVE();
-			*top++ = n <= 8 ? small_long(p, at, n) : pickle_long(p, at, n);
+			p->at = at;
+			*top++ = n <= 8 ? small_long(p, at, n, end - at >= 8) : pickle_long(p, at, n);
 			at += n;
 			break;
 		case 0x8c: /* SHORT_BINUNICODE */
@@ -303,11 +308,14 @@ int pickle_run(struct pickle *p, pickle_word *result)
 			*top++ = pickle_new(p, op == '}' ? PICKLE_EMPTY_DICT : PICKLE_EMPTY_LIST);
 			break;
 		case 0x94: /* MEMOIZE */
-			LEAVE();
-			if (p->n_memo < p->cap_memo && top > p->stack && !(top[-1] >> 32) &&
-			    p->memo[p->n_memo] == MEMO_UNSET)
+			if (p->n_memo < p->cap_memo && p->n_memo == p->n_stored && top > p->stack &&
+			    !(top[-1] >> 32)) {
 				p->memo[p->n_memo++] = (uint32_t)top[-1];
-			else if (pickle_memo_put(p, p->n_memo))
+				p->n_stored++;
+				break;
+			}
+			LEAVE();
+			if (pickle_memo_put(p, p->n_stored))
 				return -1;
 			break;
 		case '(': /* MARK */
@@ -328,7 +336,12 @@ int pickle_run(struct pickle *p, pickle_word *result)
 
 void pickle_open(struct pickle *p, const struct input *in, const struct pickle_client *client, struct err *e)
 {
+	size_t many = in->n / 56; /* an entry of a trace: two objects in about 127 bytes */
+
 	*p = (struct pickle){.in = in, .client = *client, .e = e, .at = in->data, .end = in->data + in->n};
+	p->cap_objects = p->cap_memo = many + 64;
+	p->objects = mem_alloc(p->cap_objects * sizeof *p->objects);
+	p->memo = mem_alloc(p->cap_memo * sizeof *p->memo);
 }
 
 void pickle_close(struct pickle *p)

@@ -42,10 +42,9 @@ static inline pickle_word pickle_make(enum pickle_tag tag, uint64_t payload)
 /* A list (or tuple, set) or dict. kind is one of these, or PICKLE_CLIENT + n as the client likes. */
 enum { PICKLE_EMPTY_LIST, PICKLE_EMPTY_DICT, PICKLE_HELD_LIST, PICKLE_HELD_DICT, PICKLE_OPAQUE, PICKLE_CLIENT };
 struct pickle_object {
-	uint32_t kind : 5, n : 27;
-	uint32_t at;
+	uint32_t kind : 5, at : 27; /* there is one per dict and list of the file: they are kept small */
 };
-#define PICKLE_MAX_ITEMS ((1u << 27) - 1)
+#define PICKLE_MAX (1u << 27)
 
 struct pickle_string {
 	const unsigned char *s; /* not terminated */
@@ -85,7 +84,8 @@ struct pickle {
 	size_t n_marks, cap_marks;
 	uint32_t *memo; /* words below 2^32 as they are, others boxed */
 	size_t n_memo, cap_memo;
-	struct map64 far_memo; /* indices far beyond what was stored so far */
+	struct map64 far_memo; /* indices far beyond n_memo */
+	size_t n_stored;       /* values in the memo */
 
 	struct pickle_object *objects;
 	size_t n_objects, cap_objects;

@@ -13,7 +13,6 @@
 static void hold(struct pickle *p, struct pickle_object *o, unsigned kind)
 {
 	o->kind = kind;
-	o->n = 0;
 	if (p->n_spare) {
 		o->at = p->spare_held[--p->n_spare];
 		p->held[o->at].n = 0;
@@ -55,11 +54,6 @@ static void unfold(struct pickle *p, struct pickle_object *list)
 
 /* --- handing over ---------------------------------------------------------------------- */
 
-static int too_many(struct pickle *p)
-{
-	return pickle_fail(p, "a list or dict of the pickle is too long for this reader");
-}
-
 /* w becomes part of another container or the result: it is complete now. */
 static int complete(struct pickle *p, pickle_word w)
 {
@@ -71,7 +65,7 @@ static int complete(struct pickle *p, pickle_word w)
 		return 0;
 	items = p->held[was.at];
 	p->held[was.at] = (struct pickle_held){0}; /* what is inside is complete: nothing is held again meanwhile */
-	o->n = o->at = 0;
+	o->at = 0;
 	if (was.kind == PICKLE_HELD_DICT) {
 		o->kind = PICKLE_OPAQUE;
 		rc = p->client.dict(p->client.arg, p, items.v, items.n / 2, o);
@@ -100,8 +94,6 @@ static int list_add(struct pickle *p, pickle_word list, const pickle_word *item,
 {
 	struct pickle_object *o = pickle_object(p, list);
 
-	if (n > PICKLE_MAX_ITEMS)
-		return too_many(p);
 	if (complete_all(p, item, n))
 		return -1;
 	if (o->kind != PICKLE_HELD_LIST && o->kind != PICKLE_OPAQUE) {
@@ -126,8 +118,6 @@ static int dict_add(struct pickle *p, pickle_word dict, const pickle_word *pairs
 {
 	struct pickle_object *o = pickle_object(p, dict);
 
-	if (n > PICKLE_MAX_ITEMS)
-		return too_many(p);
 	if (complete_all(p, pairs, n * 2))
 		return -1;
 	if (o->kind == PICKLE_EMPTY_DICT && part != PICKLE_ONE) {

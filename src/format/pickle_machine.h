@@ -6,6 +6,7 @@
 #include "format/pickle.h"
 
 #define MEMO_UNSET UINT32_MAX
+#define MEMO_GAP   1024
 
 /* The lowest stack height that the current opcode may touch. */
 static inline size_t pickle_floor(const struct pickle *p)

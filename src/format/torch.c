@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "format/format.h"
 #include "format/torch.h"
-#include "model/blocks.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,15 +25,39 @@ bool torch_probe(const struct input *in)
 
 /* --- which rows count, and in which order ---------------------------------------------- */
 
+/* One list may stand for several devices: every part gets rows of its own. */
+static struct part own_rows(struct torch *t, const struct part *part, size_t n, struct part p)
+{
+	uint32_t row, at = (uint32_t)t->m->ev.n;
+	size_t i;
+
+	for (i = 0; i < n && (part[i].end <= p.at || part[i].at >= p.end); i++)
+		;
+	if (i == n)
+		return p;
+	for (row = p.at; row < p.end && t->n_copied < t->p.in->n; row++, t->n_copied++)
+		torch_copy_row(t, row);
+	return (struct part){at, (uint32_t)t->m->ev.n, p.device, p.host};
+}
+
 static size_t add_parts(struct torch *t, const struct pickle_object *o, bool host, struct part *part, size_t n)
 {
-	size_t i, count = o->kind == TORCH_IS_TRACES ? o->n : o->kind == TORCH_IS_ROWS ? 1 : 0;
+	struct torch_range list = {0, 0};
+	size_t i;
 
-	for (i = 0; i < count && n < MODEL_NO_DEVICE + (size_t)host; i++) {
-		struct torch_range r = o->kind == TORCH_IS_ROWS ? (struct torch_range){o->at, o->n} : t->traces.v[o->at + i];
+	if (o->kind == TORCH_IS_TRACES)
+		list = t->ranges.v[o->at];
+	else if (o->kind == TORCH_IS_ROWS) /* one trace instead of a list of them */
+		list.n = 1;
+	for (i = 0; i < list.n && n < MODEL_NO_DEVICE + (size_t)host; i++) {
+		struct torch_range r = o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : t->traces.v[list.first + i];
 
-		if (r.n)
-			part[n++] = (struct part){r.first, r.first + r.n, host ? MODEL_NO_DEVICE : (uint8_t)i, host};
+		struct part p = {r.first, r.first + r.n, host ? MODEL_NO_DEVICE : (uint8_t)i, host};
+
+		if (!r.n)
+			continue;
+		part[n] = own_rows(t, part, n, p);
+		n++;
 	}
 	return n;
 }
@@ -87,6 +110,42 @@ static uint32_t *merged_order(const struct torch *t, struct part *part, size_t n
 	return order;
 }
 
+/* Put the rows of one column, each `width` bytes wide, in order; spare has room for the column. */
+static void gather(void *column, size_t width, const uint32_t *order, size_t n, void *spare)
+{
+	size_t i;
+
+#define GATHER(type)                                                                                         \
+	for (i = 0; i < n; i++)                                                                              \
+		((type *)spare)[i] = ((const type *)column)[order[i]]
+	if (width == 8)
+		GATHER(uint64_t);
+	else if (width == 4)
+		GATHER(uint32_t);
+	else if (width == 2)
+		GATHER(uint16_t);
+	else
+		GATHER(uint8_t);
+	memcpy(column, spare, n * width);
+}
+
+static void reorder(struct columns *c, const uint32_t *order, size_t n)
+{
+	void *spare = mem_alloc(n * sizeof(uint64_t));
+
+	gather(c->t_ns, sizeof *c->t_ns, order, n, spare);
+	gather(c->addr, sizeof *c->addr, order, n, spare);
+	gather(c->size, sizeof *c->size, order, n, spare);
+	gather(c->stack, sizeof *c->stack, order, n, spare);
+	gather(c->stream, sizeof *c->stream, order, n, spare);
+	gather(c->thread, sizeof *c->thread, order, n, spare);
+	gather(c->pool, sizeof *c->pool, order, n, spare);
+	gather(c->op, sizeof *c->op, order, n, spare);
+	gather(c->device, sizeof *c->device, order, n, spare);
+	c->n = n;
+	free(spare);
+}
+
 static void order_rows(struct torch *t)
 {
 	struct model *m = t->m;
@@ -104,7 +163,7 @@ static void order_rows(struct torch *t)
 			t->marks.v[i].device = m->ev.device[t->marks.v[i].row];
 	if (n_parts > 1 || n != m->ev.n) {
 		order = merged_order(t, part, n_parts, n);
-		model_reorder(m, order, n);
+		reorder(&m->ev, order, n);
 	}
 	for (row = 0; t->ooms.n && row < n; row++) {
 		const uint32_t *oom = map64_find(&t->ooms.at, order ? order[row] : row);
@@ -194,10 +253,14 @@ static int by_address(const void *a, const void *b)
 static void keep_segments(struct torch *t)
 {
 	struct model *m = t->m;
-	size_t i, n = t->segments.kind == TORCH_IS_SEGMENTS ? t->segments.n : 0;
+	struct torch_range list = {0, 0};
+	size_t i, n;
 
-	if (n && t->segments.at)
-		memmove(m->segments, m->segments + t->segments.at, n * sizeof *m->segments);
+	if (t->segments.kind == TORCH_IS_SEGMENTS)
+		list = t->ranges.v[t->segments.at];
+	n = list.n;
+	if (list.first)
+		memmove(m->segments, m->segments + list.first, n * sizeof *m->segments);
 	m->n_segments = n;
 	for (i = 1; i < n; i++)
 		if (by_address(&m->segments[i - 1], &m->segments[i]) > 0) {
@@ -317,7 +380,6 @@ static int assemble(struct torch *t, pickle_word top)
 	set_pools(t);
 	torch_undo(t);
 	judge_history(t);
-	blocks_recover(m);
 	return 0;
 }
 
@@ -332,6 +394,7 @@ static void torch_free(struct torch *t)
 	free(t->sites.words);
 	free(t->sites.slot);
 	free(t->sites.frames);
+	free(t->ranges.v);
 	free(t->traces.v);
 	free(t->pairs.v);
 	map64_free(&t->pairs.at);

@@ -40,15 +40,15 @@ enum torch_kind {
 	TORCH_IS_FRAME = PICKLE_CLIENT, /* at: frame of the model */
 	TORCH_IS_STACK,                 /* at: sites.v */
 	TORCH_IS_ENTRY,                 /* at: row */
-	TORCH_IS_ROWS,                  /* n rows from at */
+	TORCH_IS_ROWS,                  /* at: a range of rows in ranges.v */
 	TORCH_IS_BLOCK,                 /* at: m->blocks */
-	TORCH_IS_BLOCKS,
-	TORCH_IS_SEGMENT, /* at: m->segments */
-	TORCH_IS_SEGMENTS,
-	TORCH_IS_TRACES, /* n ranges of rows from at in traces.v */
-	TORCH_IS_PAIR,   /* at: pairs.v */
-	TORCH_IS_PAST,   /* at: past.v */
-	TORCH_IS_TEXT,   /* at: texts.v */
+	TORCH_IS_BLOCKS,                /* at: a range of them */
+	TORCH_IS_SEGMENT,               /* at: m->segments */
+	TORCH_IS_SEGMENTS,              /* at: a range of them */
+	TORCH_IS_TRACES,                /* at: a range of traces.v */
+	TORCH_IS_PAIR,                  /* at: pairs.v */
+	TORCH_IS_PAST,                  /* at: past.v */
+	TORCH_IS_TEXT,                  /* at: texts.v */
 	TORCH_IS_TOP,
 };
 
@@ -71,7 +71,7 @@ struct torch {
 	struct torch_ranges {
 		struct torch_range *v;
 		size_t n, cap;
-	} traces;
+	} ranges, traces; /* traces: the rows of each */
 	struct torch_pairs { /* pool ids; the first is (0, 0) */
 		struct torch_pair {
 			uint64_t id[2];
@@ -163,7 +163,7 @@ int torch_read_annotation(struct torch *t, const struct torch_dict *d);
 int torch_read_settings(struct torch *t, const struct torch_dict *d);
 int torch_read_roundup(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
 
-/* torch_state.c: the state before the first event, as initial rows. */
+/* torch_state.c: the state before the first event, as initial rows; then the sizes of blocks. */
 void torch_undo(struct torch *t);
 
 #endif

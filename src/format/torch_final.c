@@ -58,8 +58,10 @@ int torch_read_segment(struct torch *t, const struct torch_dict *d, struct pickl
 	size_t i;
 
 	if (HAS(d, blocks) && pickle_is(&t->p, WORD(d, blocks), TORCH_IS_BLOCKS)) {
-		s.first_block = pickle_object(&t->p, WORD(d, blocks))->at;
-		s.n_blocks = pickle_object(&t->p, WORD(d, blocks))->n;
+		struct torch_range r = t->ranges.v[pickle_object(&t->p, WORD(d, blocks))->at];
+
+		s.first_block = r.first;
+		s.n_blocks = r.n;
 	}
 	torch_u64(t, d, TORCH_device, &device);
 	if (device >= MODEL_NO_DEVICE)

@@ -190,18 +190,19 @@ static uint32_t place_of(struct torch *t, unsigned kind, const struct pickle_obj
 	if (kind != TORCH_IS_TRACES)
 		return o->at;
 	*VEC_PUSH(t->traces.v, t->traces.n, t->traces.cap) =
-		o->kind == TORCH_IS_ROWS ? (struct torch_range){o->at, o->n} : (struct torch_range){0, 0};
+		o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : (struct torch_range){0, 0};
 	return (uint32_t)t->traces.n - 1;
 }
 
 /* Rows, blocks, segments and traces: a list is a range of them. They come in order, so the range
  * grows by itself; a list that shares items with another one, or has one twice, moves to the end. */
-static enum pickle_answer extend(struct torch *t, struct pickle_object *list, const pickle_word *item, size_t n)
+static enum pickle_answer extend(struct torch *t, const struct pickle_object *list, const pickle_word *item, size_t n)
 {
+	static const struct pickle_object none = {.kind = PICKLE_OPAQUE};
+	struct torch_range r = t->ranges.v[list->at];
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		static const struct pickle_object none = {.kind = PICKLE_OPAQUE};
 		const struct pickle_object *o = pickle_tag(item[i]) == PICKLE_OBJECT ? pickle_object(&t->p, item[i]) : &none;
 		uint32_t at;
 
@@ -210,21 +211,22 @@ static enum pickle_answer extend(struct torch *t, struct pickle_object *list, co
 			continue;
 		}
 		at = place_of(t, list->kind, o);
-		if (list->n && at != list->at + list->n) {
-			uint32_t moved = copy_item(t, list->kind, list->at);
+		if (r.n && at != r.first + r.n) {
+			uint32_t moved = copy_item(t, list->kind, r.first);
 
-			for (k = 1; k < list->n; k++)
-				copy_item(t, list->kind, list->at + (uint32_t)k);
-			list->at = moved;
+			for (k = 1; k < r.n; k++)
+				copy_item(t, list->kind, r.first + (uint32_t)k);
+			r.first = moved;
 			at = copy_item(t, list->kind, at);
 		}
-		if (list->n == PICKLE_MAX_ITEMS || t->n_copied > t->p.in->n)
+		if (t->n_copied > t->p.in->n)
 			return pickle_fail(&t->p, "lists of the snapshot share items in a way this reader cannot follow"),
 			       PICKLE_ERROR;
-		if (!list->n)
-			list->at = at;
-		list->n++;
+		if (!r.n)
+			r.first = at;
+		r.n++;
 	}
+	t->ranges.v[list->at] = r;
 	return PICKLE_TAKEN;
 }
 
@@ -252,6 +254,12 @@ static bool read_pair(struct torch *t, struct pickle_object *list, const pickle_
 	return true;
 }
 
+static uint32_t new_range(struct torch *t)
+{
+	*VEC_PUSH(t->ranges.v, t->ranges.n, t->ranges.cap) = (struct torch_range){0, 0};
+	return (uint32_t)t->ranges.n - 1;
+}
+
 static enum pickle_answer read_list(void *arg, struct pickle *p, struct pickle_object *list, const pickle_word *item,
 				    size_t n, enum pickle_part part)
 {
@@ -274,6 +282,8 @@ static enum pickle_answer read_list(void *arg, struct pickle *p, struct pickle_o
 			list->at = pickle_object(p, item[0])->at; /* the latest comes first */
 		else if (kind == PICKLE_OPAQUE && n == 2 && !object)
 			read_pair(t, list, item);
+		else if (kind != TORCH_IS_STACK && kind != PICKLE_OPAQUE)
+			list->at = new_range(t);
 	}
 	switch (list->kind) {
 	case TORCH_IS_ROWS:

@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "format/torch.h"
+#include "model/blocks.h"
 #include <stdlib.h>
 
 /* The rows to be put first, and what is needed to find them. */
@@ -220,13 +221,11 @@ static void judge_lost(struct undo *u)
 		   u->device, u->live.n);
 }
 
-static void undo_device(struct torch *t, struct undo *u)
+static void undo_blocks(struct undo *u, bool has_segments)
 {
-	if (t->has_segments)
-		undo_segments(u);
 	undo_frees(u);
 	undo_final(u);
-	if (t->has_segments)
+	if (has_segments)
 		judge_lost(u);
 	map64_free(&u->live);
 	map64_free(&u->ended);
@@ -235,26 +234,30 @@ static void undo_device(struct torch *t, struct undo *u)
 void torch_undo(struct torch *t)
 {
 	struct model *m = t->m;
-	struct event *rows = NULL;
+	struct undo u = {.m = m};
 	bool present[256] = {false};
-	size_t i, n = 0, cap = 0;
+	size_t i;
 	unsigned d;
 
 	for (i = 0; i < m->ev.n; i++)
 		present[m->ev.device[i]] = true;
 	for (i = 0; i < m->n_segments; i++)
 		present[m->segments[i].device] = true;
-	for (d = 0; d < MODEL_NO_DEVICE; d++) {
-		struct undo u = {.m = m, .device = (uint8_t)d, .rows = rows, .n = n, .cap = cap};
-
-		if (!present[d])
-			continue;
-		undo_device(t, &u);
-		rows = u.rows;
-		n = u.n;
-		cap = u.cap;
+	for (d = 0; d < MODEL_NO_DEVICE && t->has_segments; d++) {
+		u.device = (uint8_t)d;
+		if (present[d])
+			undo_segments(&u);
 	}
-	if (n)
-		model_prepend_initial(m, rows, n);
-	free(rows);
+	/* Without segments before there were no blocks either, as the replay will confirm. */
+	if (!u.n && blocks_recover(m, false))
+		return;
+	for (d = 0; d < MODEL_NO_DEVICE; d++) {
+		u = (struct undo){.m = m, .device = (uint8_t)d, .rows = u.rows, .n = u.n, .cap = u.cap};
+		if (present[d])
+			undo_blocks(&u, t->has_segments);
+	}
+	if (u.n)
+		model_prepend_initial(m, u.rows, u.n);
+	free(u.rows);
+	blocks_recover(m, true);
 }

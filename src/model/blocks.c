@@ -23,6 +23,7 @@ struct rules {
 struct block {
 	uint64_t addr, size;
 	uint32_t prev, next; /* neighbours in the segment, 0 if none */
+	uint32_t row;        /* used: its alloc */
 	bool used, expandable;
 };
 
@@ -36,10 +37,12 @@ struct replay {
 	size_t n_spare, cap_spare;
 	struct map64 at;  /* address → block */
 	struct map64 end; /* end of a block of an expandable segment → block */
+	struct map64 segments; /* address → row of the SEGMENT.alloc */
 	uint64_t active;
 	size_t scanned; /* blocks looked at to find the one around an address */
 	uint64_t bad_sums, n_sums;
 	size_t n_used;
+	bool tell;
 	bool guessed, odd; /* initial blocks: of unknown size; of another size than the rule gives */
 };
 
@@ -217,10 +220,23 @@ static bool replay_alloc(struct replay *r, size_t row)
 		b = &r->blocks[i];
 	}
 	b->used = true;
+	b->row = (uint32_t)row;
 	r->n_used++;
 	r->active += b->size;
 	if (b->size - c->size[row] < UINT32_MAX)
 		c->slack[row] = (uint32_t)(b->size - c->size[row]);
+	return true;
+}
+
+/* Its free is requested, at most once. */
+static bool replay_request(struct replay *r, size_t row)
+{
+	uint32_t i = block_at(r, r->m->ev.addr[row]), *peer = r->m->ev.peer;
+
+	if (!i || !r->blocks[i].used || peer[r->blocks[i].row] != MODEL_NO_PEER)
+		return false;
+	peer[row] = r->blocks[i].row;
+	peer[r->blocks[i].row] = (uint32_t)row;
 	return true;
 }
 
@@ -230,6 +246,8 @@ static bool replay_free(struct replay *r, size_t row)
 
 	if (!i || !r->blocks[i].used)
 		return false;
+	r->m->ev.peer[row] = r->blocks[i].row;
+	r->m->ev.peer[r->blocks[i].row] = (uint32_t)row;
 	r->blocks[i].used = false;
 	r->n_used--;
 	r->active -= r->blocks[i].size;
@@ -237,21 +255,34 @@ static bool replay_free(struct replay *r, size_t row)
 	return true;
 }
 
-static bool replay_segment(struct replay *r, uint64_t addr, uint64_t size)
+static void add_segment(struct replay *r, size_t row)
 {
+	bool fresh;
+
+	*map64_put(&r->segments, r->m->ev.addr[row], &fresh) = (uint32_t)row;
+}
+
+static bool replay_segment(struct replay *r, size_t row)
+{
+	uint64_t addr = r->m->ev.addr[row], size = r->m->ev.size[row];
+
 	if (!size || addr + size < addr || block_at(r, addr))
 		return false;
 	new_block(r, (struct block){.addr = addr, .size = size});
+	add_segment(r, row);
 	return true;
 }
 
-static bool replay_segment_free(struct replay *r, uint64_t addr, uint64_t size)
+static bool replay_segment_free(struct replay *r, size_t row)
 {
-	uint32_t i = block_at(r, addr);
+	uint64_t addr = r->m->ev.addr[row], size = r->m->ev.size[row];
+	uint32_t i = block_at(r, addr), alloc;
 	const struct block *b = &r->blocks[i];
 
-	if (!i || b->used || b->prev || b->next || b->size != size)
+	if (!i || b->used || b->prev || b->next || b->size != size || !map64_take(&r->segments, addr, &alloc))
 		return false;
+	r->m->ev.peer[row] = alloc;
+	r->m->ev.peer[alloc] = (uint32_t)row;
 	drop(r, i);
 	return true;
 }
@@ -327,7 +358,7 @@ static void check_sum(struct replay *r, size_t row)
 	uint64_t said = r->m->ev.size[row];
 
 	r->n_sums++;
-	if (said == r->active || r->bad_sums++)
+	if (said == r->active || r->bad_sums++ || !r->tell)
 		return;
 	model_note(r->m, NOTE_INCONSISTENT,
 		   "device %u: at event %zu the recorder counted %llu active bytes, the events give %llu", r->device,
@@ -343,10 +374,12 @@ static bool replay_row(struct replay *r, size_t row)
 		return replay_alloc(r, row);
 	case GMS_OP(GMS_K_BLOCK, GMS_A_FREE):
 		return replay_free(r, row);
+	case GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED):
+		return replay_request(r, row);
 	case GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC):
-		return replay_segment(r, c->addr[row], c->size[row]);
+		return replay_segment(r, row);
 	case GMS_OP(GMS_K_SEGMENT, GMS_A_FREE):
-		return replay_segment_free(r, c->addr[row], c->size[row]);
+		return replay_segment_free(r, row);
 	case GMS_OP(GMS_K_SEGMENT, GMS_A_MAP):
 		return replay_map(r, c->addr[row], c->size[row]);
 	case GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP):
@@ -433,6 +466,7 @@ static bool lay_block(struct replay *r, size_t row, uint64_t next, struct block 
 	if (!splits(&r->rules, size, most - size, b->expandable))
 		size = most;
 	b->used = true;
+	b->row = (uint32_t)row;
 	b->size = model_block_size(r->m, row);
 	if (b->size == MODEL_UNKNOWN) {
 		r->guessed = true;
@@ -491,6 +525,7 @@ static bool lay_out(struct replay *r)
 
 		good = b.addr >= end && b.size && b.addr + b.size > b.addr &&
 		       (at == blocks.n || blocks.v[at].addr >= b.addr);
+		add_segment(r, segments.v[i].row);
 		b.expandable = can_grow(r, &final, &at_final, b.addr);
 		end = b.addr + b.size;
 		good = good && lay_segment(r, b, &blocks, &at);
@@ -560,60 +595,92 @@ static void keep_final(struct replay *r)
 	map64_free(&live);
 }
 
-static void recover_device(struct model *m, uint8_t device, const struct rules *rules)
+/* Blocks awaiting their streams at the end are live: what was noted as their end is only the request. */
+static void revive_pending(struct replay *r)
 {
-	struct replay r = {.m = m, .device = device, .rules = *rules};
+	struct columns *c = &r->m->ev;
+	size_t i;
+
+	for (i = 0; r->at.slot && i <= r->at.mask; i++) {
+		const struct block *b = &r->blocks[r->at.slot[i].value];
+
+		if (r->at.slot[i].used && b->used)
+			c->peer[b->row] = MODEL_NO_PEER;
+	}
+}
+
+static bool recover_device(struct model *m, uint8_t device, const struct rules *rules, bool tell)
+{
+	struct replay r = {.m = m, .device = device, .rules = *rules, .tell = tell};
 	const struct columns *c = &m->ev;
+	const char *why = NULL;
 	size_t row;
-	bool good;
 
 	*VEC_PUSH(r.blocks, r.n, r.cap) = (struct block){0};
-	good = lay_out(&r);
-	for (row = m->n_initial; row < c->n && good; row++)
-		if (c->device[row] == device && !replay_row(&r, row)) {
-			good = false;
-			model_note(m, NOTE_INFO,
-				   "device %u: event %zu does not follow from those before it by the allocator's known "
-				   "rules: the sizes of its blocks, and so allocated bytes, are not known",
-				   device, event_number(&r, row));
-		}
-	if (good && !ends_well(&r)) {
-		good = false;
+	if (!lay_out(&r))
+		why = "the blocks that were there before the first event do not fit into the segments";
+	for (row = m->n_initial; row < c->n && !why; row++)
+		if (c->device[row] == device && !replay_row(&r, row))
+			why = "this event does not follow from those before it by the allocator's known rules";
+	if (why && tell)
 		model_note(m, NOTE_INFO,
-			   "device %u: the blocks at the end are not those that the events give: the sizes of earlier "
-			   "blocks, and so allocated bytes, are not known",
-			   device);
+			   "device %u: at event %zu: %s: the sizes of blocks, and so allocated bytes, are not known",
+			   device, event_number(&r, row > m->n_initial ? row - 1 : row), why);
+	if (!why && !ends_well(&r)) {
+		why = "";
+		if (tell)
+			model_note(m, NOTE_INFO,
+				   "device %u: the blocks at the end are not those that the events give: the sizes of "
+				   "earlier blocks, and so allocated bytes, are not known",
+				   device);
 	}
-	if (r.bad_sums)
+	if (r.bad_sums && tell)
 		model_note(m, NOTE_INCONSISTENT, "device %u: %llu of %llu counts of active bytes disagree with the events",
 			   device, (unsigned long long)r.bad_sums, (unsigned long long)r.n_sums);
-	if (!good)
+	if (why)
 		keep_final(&r);
+	else
+		revive_pending(&r);
 	free(r.blocks);
 	free(r.spare);
 	map64_free(&r.at);
 	map64_free(&r.end);
+	map64_free(&r.segments);
+	return !why && !r.bad_sums;
 }
 
-void blocks_recover(struct model *m)
+static void start_columns(struct columns *c)
 {
-	struct columns *c = &m->ev;
-	bool blocks[256] = {false}, any = false;
-	struct rules rules;
-	size_t row;
-	unsigned d;
-
-	for (row = 0; row < c->n; row++)
-		if (GMS_OP_KIND(c->op[row]) == GMS_K_BLOCK)
-			any = blocks[c->device[row]] = true;
-	if (!any)
-		return;
 	if (!c->slack) {
 		c->slack = mem_alloc(c->cap * sizeof *c->slack);
 		memset(c->slack, 0xff, c->n * sizeof *c->slack);
 	}
+	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
+	memset(c->peer, 0xff, c->n * sizeof *c->peer);
+}
+
+bool blocks_recover(struct model *m, bool tell)
+{
+	struct columns *c = &m->ev;
+	bool blocks[256] = {false}, rest[256] = {false}, completes = false, others = false, good = true;
+	struct rules rules;
+	size_t row;
+	unsigned d;
+
+	for (row = 0; row < c->n; row++) {
+		enum gms_kind kind = GMS_OP_KIND(c->op[row]);
+
+		(kind == GMS_K_BLOCK ? blocks : rest)[c->device[row]] = true;
+		completes |= c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE);
+		others |= kind != GMS_K_BLOCK && kind != GMS_K_SEGMENT && kind != GMS_K_TRACE;
+	}
+	start_columns(c);
 	read_rules(&rules, m);
 	for (d = 0; d < 256; d++)
 		if (blocks[d])
-			recover_device(m, (uint8_t)d, &rules);
+			good &= recover_device(m, (uint8_t)d, &rules, tell);
+		else
+			others |= rest[d]; /* segments alone */
+	m->linked = good && completes && !others;
+	return good;
 }

@@ -13,7 +13,9 @@
 #include "model/model.h"
 
 /* Fill the slack column of BLOCK.alloc rows where the size of the block can be known, and compare
- * the TRACE.info rows (checksums of active bytes) with the result; disagreements become notes. */
-void blocks_recover(struct model *m);
+ * the TRACE.info rows (checksums of active bytes) with the result. True: on every device all events
+ * follow from each other and lead to the final state; then, if the recording is of such events
+ * alone, the peers are known too and the model is linked. `tell`: what does not fit becomes notes. */
+bool blocks_recover(struct model *m, bool tell);
 
 #endif

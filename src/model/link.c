@@ -102,7 +102,7 @@ static void mark_devices(struct model *m)
 	m->device[MODEL_NO_DEVICE].present = false;
 }
 
-void model_link(struct model *m)
+static void link_rows(struct model *m)
 {
 	struct columns *c = &m->ev;
 	struct map64 last = {0};
@@ -131,6 +131,12 @@ void model_link(struct model *m)
 	if (completes)
 		revive_pending(c, &last);
 	map64_free(&last);
+}
+
+void model_link(struct model *m)
+{
+	if (!m->linked) /* else the reader found the peers by itself, and no anomaly */
+		link_rows(m);
 	mark_devices(m);
 	m->linked = true;
 }
