@@ -35,11 +35,19 @@ static bool is_cuda(const char *function, const char *module)
 	       (!strncmp(function, "cu", 2) && function[2] >= 'A' && function[2] <= 'Z');
 }
 
-enum code code_of(const struct model *m, uint32_t frame)
+static bool has_python(const struct model *m)
+{
+	for (size_t i = 0; i < m->frames.n; i++)
+		if (is_python(model_text(m, m->frames.v[i].file)))
+			return true;
+	return false;
+}
+
+static enum code code(const struct model *m, uint32_t frame, bool python)
 {
 	const struct frame *f = &m->frames.v[frame];
 	const char *function = model_text(m, f->function);
-	enum frame_rank rank = frames_rank(m, frame);
+	enum frame_rank rank = frames_rank(m, frame, python);
 
 	if (is_python(model_text(m, f->file)))
 		return rank == FRAME_USER ? CODE_YOURS : CODE_PYTHON;
@@ -50,12 +58,18 @@ enum code code_of(const struct model *m, uint32_t frame)
 	return rank == FRAME_USER ? CODE_YOURS : CODE_NATIVE;
 }
 
+enum code code_of(const struct model *m, uint32_t frame)
+{
+	return code(m, frame, has_python(m));
+}
+
 uint8_t *code_of_all(const struct model *m)
 {
 	uint8_t *all = mem_alloc(m->frames.n + 1);
+	bool python = has_python(m);
 
 	for (size_t i = 0; i < m->frames.n; i++)
-		all[i] = (uint8_t)code_of(m, (uint32_t)i);
+		all[i] = (uint8_t)code(m, (uint32_t)i, python);
 	return all;
 }
 
@@ -83,7 +97,7 @@ void code_stack_name(const struct model *m, uint32_t stack, struct text *out)
 		return;
 	}
 	frames_label(out, m, f[at[0]]);
-	if (n == 2 && frames_rank(m, f[at[0]]) != FRAME_USER) {
+	if (n == 2 && frames_rank(m, f[at[0]], frames_has_python(m, stack)) != FRAME_USER) {
 		text_puts(out, " \xe2\x86\x90 ");
 		frames_label(out, m, f[at[1]]);
 	}
