@@ -83,10 +83,11 @@ void churn_find(const struct model *m, uint8_t device, struct churn *out)
 	out->bytes_per_s = seconds > 0 ? (double)out->alloc_bytes / seconds : NAN;
 }
 
-/* Samples are taken by the recorder itself: nobody asked for memory there. */
-static bool is_sample(uint8_t op)
+/* Nobody asked for memory where the recorder took a sample, and segments are the allocator's own affair. */
+static bool is_of_the_program(uint8_t op)
 {
-	return GMS_OP_ACTION(op) == GMS_A_INFO && gms_kind_info[GMS_OP_KIND(op)].level == GMS_DRIVER;
+	return GMS_OP_ACTION(op) != GMS_A_INFO && GMS_OP_KIND(op) != GMS_K_SEGMENT &&
+	       GMS_OP_KIND(op) != GMS_K_TRACE;
 }
 
 void coverage_find(const struct model *m, uint8_t device, struct coverage *out)
@@ -96,7 +97,7 @@ void coverage_find(const struct model *m, uint8_t device, struct coverage *out)
 
 	*out = (struct coverage){0};
 	for (row = m->n_initial; row < c->n; row++) {
-		if (c->device[row] != device || is_sample(c->op[row]))
+		if (c->device[row] != device || !is_of_the_program(c->op[row]))
 			continue;
 		out->events++;
 		if (m->stacks.at[c->stack[row] + 1] == m->stacks.at[c->stack[row]])

@@ -68,54 +68,63 @@ bool frames_has_python(const struct model *m, uint32_t stack)
 
 static bool runtime_function(const char *f)
 {
-	static const char *const prefix[] = {"cuMem",	      "cuIpc",		"cuArray",     "cuMipmapped",
-					     "cuGraph",	      "cuCtx",		"cudaMalloc",  "cudaHost",
-					     "cudaGraph",     "cudaMem",	"__cudart",    "libcudart_static",
-					     "PyEval_",	      "_PyEval_",	"PyObject_",   "_PyObject_",
-					     "PyFunction_",   "_PyFunction_",	"PyRun_",      "_PyRun_",
-					     "Py_",	      "PyVectorcall_",	"cfunction_",  "method_vectorcall",
-					     "__libc_",	      "gma_",		"gms_",	       "rec_",
-					     "__pthread_",    NULL};
-	static const char *const word[] = {"_start", "start_thread", "clone", "clone3", "__clone",
-					   "execute_native_thread_routine", "pthread_condattr_setpshared", NULL};
+	static const char *const prefix[] = {
+	    "cuMem",      "cuIpc",    "cuArray",   "cuMipmapped",   "cuGraph",     "cuCtx",
+	    "cudaMalloc", "cudaHost", "cudaGraph", "cudaMem",       "__cudart",    "libcudart_static",
+	    "PyEval_",    "_PyEval_", "PyObject_", "_PyObject_",    "PyFunction_", "_PyFunction_",
+	    "PyRun_",     "_PyRun_",  "Py_",       "PyVectorcall_", "cfunction_",  "method_vectorcall",
+	    "__libc_",    "gma_",     "gms_",      "rec_",          "__pthread_",  NULL};
+	static const char *const word[] = {"_start",
+	                                   "start_thread",
+	                                   "clone",
+	                                   "clone3",
+	                                   "__clone",
+	                                   "execute_native_thread_routine",
+	                                   "pthread_condattr_setpshared",
+	                                   NULL};
 
 	return any_starts(f, prefix) || any_is(f, word);
 }
 
 static bool dispatch_function(const char *f)
 {
-	static const char *const part[] = {"unwind::unwind",	"CapturedTraceback::gather",
-					   "gather_with_cpp",	"CUDACachingAllocator",
-					   "CachingHostAllocator", "wrap_kernel_functor",
-					   "c10::Dispatcher::", "redispatch",
-					   NULL};
-	static const char *const prefix[] = {"at::",  "c10::", "torch::", "THP", "void at::", "std::", NULL};
+	static const char *const part[] = {"unwind::unwind",
+	                                   "CapturedTraceback::gather",
+	                                   "gather_with_cpp",
+	                                   "CUDACachingAllocator",
+	                                   "CachingHostAllocator",
+	                                   "wrap_kernel_functor",
+	                                   "c10::Dispatcher::",
+	                                   "redispatch",
+	                                   NULL};
+	static const char *const prefix[] = {"at::", "c10::", "torch::", "THP", "void at::", "std::", NULL};
 
 	return any_in(f, part) || any_starts(f, prefix) || strstr(f, " at::") || strstr(f, " c10::");
 }
 
 static bool runtime_file(const char *file)
 {
-	static const char *const part[] = {"core/boxing",     "/Register",    "/Redispatch",	"pythonrun.c",
-					   "Modules/main.c",  "Objects/",     "pycore_ceval.h", "ceval.c",
-					   "cpython/abstract.h", "ATen/core/dispatch", "csu/libc-start", NULL};
+	static const char *const part[] = {"core/boxing",        "/Register",      "/Redispatch",
+	                                   "pythonrun.c",        "Modules/main.c", "Objects/",
+	                                   "pycore_ceval.h",     "ceval.c",        "cpython/abstract.h",
+	                                   "ATen/core/dispatch", "csu/libc-start", NULL};
 
 	return any_in(file, part);
 }
 
 static bool runtime_module(const char *base)
 {
-	static const char *const prefix[] = {"libcuda.so", "libcudart", "libgpumem",  "libc.so", "libpthread",
-					     "ld-linux",   "libnvidia", "libpython", "[vdso]",	NULL};
+	static const char *const prefix[] = {"libcuda.so", "libcudart", "libgpumem", "libc.so", "libpthread",
+	                                     "ld-linux",   "libnvidia", "libpython", "[vdso]",  NULL};
 
 	return any_starts(base, prefix);
 }
 
 static bool library_module(const char *path)
 {
-	static const char *const prefix[] = {"libcublas",   "libcudnn",	 "libnccl",  "libcufft",     "libcusparse",
-					     "libcusolver", "libcurand", "libnvrtc", "libnvJitLink", "libtorch",
-					     "libc10",	    "libstdc++", "libgomp",  NULL};
+	static const char *const prefix[] = {
+	    "libcublas", "libcudnn",     "libnccl",  "libcufft", "libcusparse", "libcusolver", "libcurand",
+	    "libnvrtc",  "libnvJitLink", "libtorch", "libc10",   "libstdc++",   "libgomp",     NULL};
 	static const char *const folder[] = {"site-packages", "dist-packages", NULL};
 
 	return any_starts(frames_base(path), prefix) || any_in(path, folder);
@@ -156,7 +165,8 @@ static enum frame_rank native_rank(const struct model *m, const struct frame *f,
 static enum frame_rank python_rank(const char *function, const char *file)
 {
 	static const char *const noise[] = {"_call_impl", "_wrapped_call_impl", "_fn", "_use_grad", NULL};
-	static const char *const library[] = {"site-packages", "dist-packages", "/lib/python", "\\Lib\\", "<frozen ", NULL};
+	static const char *const library[] = {"site-packages", "dist-packages", "/lib/python",
+	                                      "\\Lib\\",       "<frozen ",      NULL};
 
 	if (any_in(file, library))
 		return any_is(function, noise) || starts(file, "<frozen ") ? FRAME_NOISE : FRAME_LIBRARY;
@@ -168,7 +178,7 @@ enum frame_rank frames_rank(const struct model *m, uint32_t id, bool python)
 	const struct frame *f = &m->frames.v[id];
 
 	return is_python(m, f) ? python_rank(model_text(m, f->function), model_text(m, f->file))
-			       : native_rank(m, f, python);
+	                       : native_rank(m, f, python);
 }
 
 /* --- stacks --- */
@@ -193,7 +203,7 @@ size_t frames_start(const struct model *m, uint32_t stack)
 size_t frames_shown(const struct model *m, uint32_t stack, size_t *at, size_t max)
 {
 	bool python = frames_has_python(m, stack);
-	size_t n, i, k = 0, operator = SIZE_MAX, library = SIZE_MAX;
+	size_t n, i, k = 0, operator= SIZE_MAX, library = SIZE_MAX;
 	const uint32_t *frame = model_stack_frames(m, stack, &n);
 
 	/* Operators call each other: the outermost is the one that was asked for. */
@@ -207,7 +217,7 @@ size_t frames_shown(const struct model *m, uint32_t stack, size_t *at, size_t ma
 		if (rank == FRAME_LIBRARY && library == SIZE_MAX)
 			library = i;
 	}
-	if (operator!= SIZE_MAX && k < max)
+	if (operator!= SIZE_MAX && k<max)
 		at[k++] = operator;
 	if (library != SIZE_MAX && k < max && (!k || max > 2))
 		at[k++] = library;
@@ -221,8 +231,8 @@ size_t frames_shown(const struct model *m, uint32_t stack, size_t *at, size_t ma
 
 bool frames_library_owned(const struct model *m, uint32_t stack)
 {
-	static const char *const owner[] = {"libcublas",   "libcudnn",	"libnccl", "libcufft", "libcusparse",
-					    "libcusolver", "libcurand", NULL};
+	static const char *const owner[] = {"libcublas",   "libcudnn",    "libnccl",   "libcufft",
+	                                    "libcusparse", "libcusolver", "libcurand", NULL};
 	bool python = frames_has_python(m, stack), user = false, first = true;
 	size_t n, i;
 	const uint32_t *frame = model_stack_frames(m, stack, &n);
@@ -279,7 +289,7 @@ static void plain_function(struct text *t, const char *s)
 			if (!starts(s, "::"))
 				break;
 		} else if (*s == ' ' && !starts(s, " namespace") && t->n > begin && t->s[t->n - 1] != ')' &&
-			   !(t->n - begin >= 8 && !strcmp(t->s + t->n - 8, "operator"))) {
+		           !(t->n - begin >= 8 && !strcmp(t->s + t->n - 8, "operator"))) {
 			t->n = begin; /* what stood before was the type it returns */
 			t->s[begin] = 0;
 			s++;

@@ -3,17 +3,16 @@
 #include "base/mem.h"
 #include <stdlib.h>
 
-static void groups(struct report_device *d, const struct model *m, bool wanted)
+static void groups(struct report_device *d, const struct model *m, unsigned wanted)
 {
-	static const enum group_by by[] = {BY_PHASE, BY_STREAM, BY_THREAD, BY_POOL, BY_SIZE};
-	size_t i;
+	unsigned by;
 
-	for (i = 0; wanted && i < sizeof by / sizeof *by; i++)
-		if (by[i] != BY_PHASE || m->n_phases)
-			group_make(m, d->device, by[i], d->peak_row, &d->groups[by[i]]);
+	for (by = BY_STACK + 1; by < GROUP_BYS; by++)
+		if (wanted >> by & 1 && (by != BY_PHASE || m->n_phases))
+			group_make(m, d->device, by, d->peak_row, &d->groups[by]);
 }
 
-static void examine(struct report_device *d, const struct model *m, unsigned want)
+static void examine(struct report_device *d, const struct model *m, unsigned wanted)
 {
 	d->peak_row = d->t->amount[TOTAL_REQUESTED].peak_row;
 	d->peak_event = totals_event(m, d->device, d->peak_row);
@@ -29,16 +28,16 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 	oom_find(m, d->device, &d->ooms);
 	churn_find(m, d->device, &d->churn);
 	coverage_find(m, d->device, &d->coverage);
-	groups(d, m, want & REPORT_GROUPS);
+	groups(d, m, wanted);
 }
 
-void report_make(struct report *r, const struct model *m, unsigned want)
+void report_make(struct report *r, const struct model *m, unsigned wanted)
 {
 	unsigned dev;
 	size_t cap = 0;
 
 	*r = (struct report){.m = m};
-	totals_all(&r->totals, m);
+	totals_with_profiles(&r->totals, m);
 	for (dev = 0; dev < 256; dev++) {
 		struct report_device *d;
 
@@ -46,7 +45,7 @@ void report_make(struct report *r, const struct model *m, unsigned want)
 			continue;
 		d = VEC_PUSH(r->devices, r->n, cap);
 		*d = (struct report_device){.device = (uint8_t)dev, .t = r->totals.device[dev]};
-		examine(d, m, want);
+		examine(d, m, wanted);
 	}
 }
 

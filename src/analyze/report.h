@@ -14,11 +14,6 @@
 #include "analyze/space.h"
 #include "analyze/totals.h"
 
-enum report_want {                    /* bits */
-	           REPORT_GROUPS = 1, /* by stream, thread, pool, size, phase */
-	           REPORT_WORST = 2,  /* fragmentation over time */
-};
-
 struct report_device {
 	uint8_t device; /* MODEL_NO_DEVICE: host memory */
 	const struct device_totals *t;
@@ -42,7 +37,8 @@ struct report {
 	struct report_device *devices;
 	size_t n;
 };
-void report_make(struct report *r, const struct model *m, unsigned want);
+/* wanted: a bit per division wanted, 1u << BY_STREAM | … (BY_STACK is free: struct live). */
+void report_make(struct report *r, const struct model *m, unsigned wanted);
 void report_free(struct report *r);
 
 #endif

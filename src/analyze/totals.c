@@ -448,16 +448,85 @@ void totals_end(struct totals *t)
 	t->replaced = NULL;
 }
 
-void totals_all(struct totals *t, const struct model *m)
+static void run(struct totals *t, size_t from, size_t to)
 {
 	size_t row;
 
+	for (row = from; row < to; row++)
+		totals_step(t, row);
+}
+
+void totals_all(struct totals *t, const struct model *m)
+{
 	totals_begin(t, m);
-	for (row = 0; row < m->n_initial; row++)
-		totals_step(t, row);
+	run(t, 0, m->n_initial);
 	totals_window_begins(t);
-	for (; row < m->ev.n; row++)
+	run(t, m->n_initial, m->ev.n);
+	totals_end(t);
+}
+
+/* Until the next column ends, each device's column holds the highest value seen in it. */
+static void profile_column(struct totals *t, size_t column, size_t from, size_t to)
+{
+	unsigned dev;
+	size_t row;
+
+	for (dev = 0; dev < 256; dev++)
+		if (t->device[dev]) {
+			t->device[dev]->profile->requested[column] =
+			    t->device[dev]->amount[TOTAL_REQUESTED].now;
+			t->device[dev]->profile->reserved[column] =
+			    t->device[dev]->amount[TOTAL_RESERVED].now;
+		}
+	for (row = from; row < to; row++) {
+		struct device_totals *d = t->device[t->m->ev.device[row]];
+		uint64_t requested, reserved;
+
 		totals_step(t, row);
+		requested = d->amount[TOTAL_REQUESTED].now;
+		reserved = d->amount[TOTAL_RESERVED].now;
+		if (requested > d->profile->requested[column])
+			d->profile->requested[column] = requested;
+		if (reserved > d->profile->reserved[column])
+			d->profile->reserved[column] = reserved;
+	}
+}
+
+/* The first row at or after `from` that belongs to a later column. */
+static size_t column_end(const struct model *m, size_t column, size_t from)
+{
+	size_t n = m->ev.n - m->n_initial, row = from;
+	double begin, end, border;
+
+	if (column + 1 == PROFILE_COLUMNS)
+		return m->ev.n;
+	if (!m->has_time)
+		return m->n_initial + n * (column + 1) / PROFILE_COLUMNS;
+	begin = (double)m->ev.t_ns[m->n_initial];
+	end = (double)m->ev.t_ns[m->ev.n - 1];
+	border = begin + (end - begin) * (double)(column + 1) / PROFILE_COLUMNS;
+	while (row < m->ev.n && (double)m->ev.t_ns[row] < border)
+		row++;
+	return row;
+}
+
+void totals_with_profiles(struct totals *t, const struct model *m)
+{
+	size_t column, from = m->n_initial;
+	unsigned dev;
+
+	totals_begin(t, m);
+	for (dev = 0; dev < 256; dev++)
+		if (t->device[dev])
+			t->device[dev]->profile = mem_zalloc(1, sizeof(struct profile));
+	run(t, 0, m->n_initial);
+	totals_window_begins(t);
+	for (column = 0; column < PROFILE_COLUMNS; column++) {
+		size_t to = m->ev.n > m->n_initial ? column_end(m, column, from) : from;
+
+		profile_column(t, column, from, to);
+		from = to;
+	}
 	totals_end(t);
 }
 
@@ -465,8 +534,11 @@ void totals_free(struct totals *t)
 {
 	unsigned dev;
 
-	for (dev = 0; dev < 256; dev++)
+	for (dev = 0; dev < 256; dev++) {
+		if (t->device[dev])
+			free(t->device[dev]->profile);
 		free(t->device[dev]);
+	}
 	*t = (struct totals){0};
 }
 

@@ -24,6 +24,13 @@ struct amount {
 	size_t peak_row;           /* the first row after which it is highest; n_initial - 1: the start */
 };
 
+/* The highest values in each of PROFILE_COLUMNS equal parts of the window (of its time, or of its rows
+ * where no times are recorded): what a small chart needs. The peak is in it, whatever the width. */
+#define PROFILE_COLUMNS 240
+struct profile {
+	uint64_t requested[PROFILE_COLUMNS], reserved[PROFILE_COLUMNS];
+};
+
 struct kind_total {
 	uint64_t now, peak, end;
 	uint64_t allocs, frees, failed; /* rows of the window */
@@ -44,6 +51,7 @@ struct device_totals {
 	uint64_t checksums, checksums_wrong;             /* recorded active bytes that differ from ours */
 	size_t first_wrong;                              /* the row of the first that differs */
 	uint64_t wrong_recorded, wrong_ours;
+	struct profile *profile; /* NULL if not asked for */
 	/* private */
 	uint8_t role[256];
 	bool async, pool_sampled, segments; /* such rows exist */
@@ -66,6 +74,7 @@ struct totals {
 
 /* The sums of all devices over the whole recording. */
 void totals_all(struct totals *t, const struct model *m);
+void totals_with_profiles(struct totals *t, const struct model *m);
 void totals_free(struct totals *t);
 /* The same by hand: begin, step through every row in order, end. */
 void totals_begin(struct totals *t, const struct model *m);

@@ -131,14 +131,16 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 	}
 	if (first) {
 		verdict_place(&t, m, first->stack);
-		verdict_say(v, TONE_PLAIN, 70, "The largest part of it %s, %s (%.0f %%), was asked for by %s.", when,
-			    text_bytes(size, first->bytes), 100.0 * (double)first->bytes / (double)l->bytes, t.s);
+		verdict_say(
+		    v, TONE_PLAIN, 70, "The largest part of it %s, %s (%.0f %%), was asked for by %s.", when,
+		    text_bytes(size, first->bytes), 100.0 * (double)first->bytes / (double)l->bytes, t.s);
 		text_free(&t);
 	}
 	if (stackless * 4 > l->bytes)
-		verdict_say(v, TONE_WARNING, 52, "%.0f %% of the memory live %s has no stack, so who asked for that "
-						  "cannot be told.",
-			    100.0 * (double)stackless / (double)l->bytes, when);
+		verdict_say(v, TONE_WARNING, 52,
+		            "%.0f %% of the memory live %s has no stack, so who asked for that "
+		            "cannot be told.",
+		            100.0 * (double)stackless / (double)l->bytes, when);
 }
 
 static bool heavier(const struct sentence *s, size_t n, size_t i)

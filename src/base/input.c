@@ -19,8 +19,9 @@
 #define CHUNK	   (2u << 20) /* a large page */
 
 struct input_window {
-	int fd;
+	int fd;		    /* -1: no window, just a mapping */
 	unsigned char *map; /* what was mapped: the file and up to a chunk, so that data is aligned */
+	size_t map_bytes;
 	size_t from, to; /* these bytes of the file are in memory of our own; multiples of CHUNK */
 };
 
@@ -87,7 +88,7 @@ void input_done_until(const struct input *in, size_t upto)
 {
 	struct input_window *w = in->window;
 
-	if (!w)
+	if (!w || w->fd < 0)
 		return;
 	if (upto > w->to) { /* the reader skipped something */
 		for (; w->from < w->to; w->from += CHUNK)
@@ -118,6 +119,7 @@ static int map_file(int fd, size_t n, struct input *in, struct err *e)
 	in->window = mem_zalloc(1, sizeof *in->window);
 	in->window->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	in->window->map = p;
+	in->window->map_bytes = n + CHUNK;
 	in->data = at;
 	in->n = n;
 	input_done_until(in, 0);
@@ -127,8 +129,9 @@ static int map_file(int fd, size_t n, struct input *in, struct err *e)
 static void release(struct input *in)
 {
 	if (in->window) {
-		munmap(in->window->map, in->raw_n + CHUNK);
-		close(in->window->fd);
+		munmap(in->window->map, in->window->map_bytes);
+		if (in->window->fd >= 0)
+			close(in->window->fd);
 		free(in->window);
 	} else {
 		free((void *)in->data);
@@ -202,6 +205,34 @@ int input_open(struct input *in, const char *path, struct err *e)
 	if (rc)
 		input_close(in);
 	return rc;
+}
+
+int input_open_live(struct input *in, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *p;
+
+	*in = (struct input){.name = path};
+	if (fd < 0 || fstat(fd, &st)) {
+		err_set(e, ERR_INPUT, path, -1, "cannot open: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		close(fd);
+		return err_set(e, ERR_INPUT, path, -1, S_ISREG(st.st_mode) ? "is empty" : "is no regular file");
+	}
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return err_sys(e, path, "mmap");
+	in->window = mem_zalloc(1, sizeof *in->window);
+	*in->window = (struct input_window){.fd = -1, .map = p, .map_bytes = (size_t)st.st_size};
+	in->data = p;
+	in->n = in->raw_n = (size_t)st.st_size;
+	return 0;
 }
 
 void input_close(struct input *in)

@@ -17,6 +17,9 @@ struct input {
 	struct input_window *window; /* of a large file that is mapped; input.c's own */
 };
 int input_open(struct input *in, const char *path, struct err *e);
+/* A file that is being written: what is read is what is there at that moment, not a copy. No pipe, no
+ * gzip, nothing beyond the end it had when it was opened. */
+int input_open_live(struct input *in, const char *path, struct err *e);
 void input_close(struct input *in);
 /* A reader that goes from front to back calls this every MiB or so: the bytes before `upto` may leave
  * memory (they stay reachable) and those behind it are fetched. */

@@ -2,28 +2,104 @@
 #include "analyze/report.h"
 #include "base/mem.h"
 #include "cli/options.h"
+#include "cli/snapshot.h"
 #include "format/format.h"
 #include "render/report_json.h"
+#include "render/report_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct options {
-	const char *format;
-	uint64_t top;
+	const char *format, *by;
+	uint64_t top, width;
+	bool no_charts;
+	bool peak, leaks, growth, frag, oom, pools, streams, threads, phases, stacks, sizes, churn;
 };
 
+#define SECTION(name, help)                                                                                  \
+	{                                                                                                    \
+#name, 0, OPT_FLAG, offsetof(struct options, name), NULL, help                               \
+	}
 static const struct option_row rows[] = {
     {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
      "what to print (default text)"},
     {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "rows per table (default 10; 0: all)"},
+    {"by", 0, OPT_CHOICE, offsetof(struct options, by), GROUP_WORDS,
+     "divide the peak by this (default stack)"},
+    SECTION(peak, "what was live at the peak"),
+    SECTION(leaks, "what was never given back"),
+    SECTION(growth, "stacks whose memory keeps rising"),
+    SECTION(frag, "fragmentation and pinned segments"),
+    SECTION(oom, "failed allocations and why"),
+    SECTION(churn, "temporaries, rates, cache flushes"),
+    SECTION(phases, "memory by phase"),
+    SECTION(streams, "memory by stream"),
+    SECTION(threads, "memory by thread"),
+    SECTION(pools, "memory by pool"),
+    SECTION(sizes, "memory by size of the request"),
+    SECTION(stacks, "full stacks, and how many events have one"),
+    {"no-charts", 0, OPT_FLAG, offsetof(struct options, no_charts), NULL, "draw no chart"},
+    {"width", 'w', OPT_U64, offsetof(struct options, width), "COLUMNS",
+     "width of the text (default: the terminal's)"},
     {0},
 };
 
+static unsigned sections(const struct options *o)
+{
+	unsigned wanted = 0;
+
+	wanted |= o->peak || strcmp(o->by, "stack") ? SECTION_PEAK : 0;
+	wanted |= o->leaks ? SECTION_LEAKS : 0;
+	wanted |= o->growth ? SECTION_GROWTH : 0;
+	wanted |= o->frag ? SECTION_FRAG : 0;
+	wanted |= o->oom ? SECTION_OOM : 0;
+	wanted |= o->churn ? SECTION_CHURN : 0;
+	wanted |= o->phases ? SECTION_PHASES : 0;
+	wanted |= o->streams ? SECTION_STREAMS : 0;
+	wanted |= o->threads ? SECTION_THREADS : 0;
+	wanted |= o->pools ? SECTION_POOLS : 0;
+	wanted |= o->sizes ? SECTION_SIZES : 0;
+	wanted |= o->stacks ? SECTION_STACKS : 0;
+	return wanted;
+}
+
+static void print_text(const struct options *o, const struct report *reports, size_t n)
+{
+	struct report_text_options text = {
+	    .sections = sections(o), .top = o->top, .charts = !o->no_charts, .by = group_parse(o->by)};
+	struct page page;
+	size_t i;
+
+	page_open(&page, stdout, o->width);
+	for (i = 0; i < n; i++) {
+		if (i)
+			fputc('\n', stdout);
+		report_text(&page, &reports[i], &text);
+	}
+}
+
+/* The groups that are printed: all of them for programs, those asked for in text. */
+static unsigned groups_wanted(const struct options *o)
+{
+	unsigned by = 0;
+
+	if (!strcmp(o->format, "json"))
+		return 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
+	by |= o->phases ? 1u << BY_PHASE : 0;
+	by |= o->streams ? 1u << BY_STREAM : 0;
+	by |= o->threads ? 1u << BY_THREAD : 0;
+	by |= o->pools ? 1u << BY_POOL : 0;
+	by |= o->sizes ? 1u << BY_SIZE : 0;
+	return by | 1u << group_parse(o->by);
+}
+
 static void print(const struct options *o, const struct report *reports, size_t n)
 {
-	report_json(stdout, reports, n, &(struct report_json_options){.top = o->top});
+	if (!strcmp(o->format, "json"))
+		report_json(stdout, reports, n, &(struct report_json_options){.top = o->top});
+	else
+		print_text(o, reports, n);
 }
 
 static int report_files(const struct options *o, char **files, size_t n, struct err *e)
@@ -37,7 +113,7 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 		rc = format_read(&models[made], files[made], e);
 		if (rc)
 			break;
-		report_make(&reports[made], &models[made], REPORT_GROUPS);
+		report_make(&reports[made], &models[made], groups_wanted(o));
 	}
 	if (!rc)
 		print(o, reports, n);
@@ -52,9 +128,8 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 
 static int report_run(const struct command *self, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text", .top = 10};
-	char *standard = "snapshot.json";
-	struct stat st;
+	struct options o = {.format = "text", .by = "stack", .top = 10};
+	char *standard;
 	bool helped;
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e))
@@ -63,8 +138,7 @@ static int report_run(const struct command *self, int argc, char **argv, struct 
 		return 0;
 	if (argc)
 		return report_files(&o, argv, (size_t)argc, e);
-	if (!fstat(0, &st) && S_ISFIFO(st.st_mode))
-		standard = "-";
+	standard = (char *)snapshot_path(self->name, argc, argv, e);
 	return report_files(&o, &standard, 1, e);
 }
 

@@ -1,5 +1,6 @@
 /* report_json.c: struct report → JSON. Numbers are bytes or ns; what is not known is null. */
 #include "render/report_json.h"
+#include "analyze/verdict.h"
 #include "render/json_out.h"
 #include <math.h>
 
@@ -360,6 +361,23 @@ static void notes(cJSON *snapshot, const struct model *m)
 	}
 }
 
+static void verdict(cJSON *snapshot, const struct report *r)
+{
+	static const char *const tone[] = {"plain", "good", "warning", "bad", "advice"};
+	cJSON *list = json_array(snapshot, "verdict");
+	struct verdict v;
+	size_t i;
+
+	verdict_make(r, &v);
+	for (i = 0; i < v.n; i++) {
+		cJSON *o = json_item(list);
+
+		json_text(o, "tone", tone[v.v[i].tone]);
+		json_text(o, "text", v.v[i].text);
+	}
+	verdict_free(&v);
+}
+
 static void one_snapshot(cJSON *list, const struct report *r, const struct report_json_options *opt)
 {
 	static const char *const source[] = {"gpumemsnap", "torch", "rmm", "jax"};
@@ -382,6 +400,7 @@ static void one_snapshot(cJSON *list, const struct report *r, const struct repor
 	json_u64(o, "events", m->ev.n - m->n_initial);
 	json_u64(o, "dropped_events", m->dropped_events);
 	json_u64(o, "unknown_entries", m->unknown_entries);
+	verdict(o, r);
 	notes(o, m);
 	devices = json_array(o, "devices");
 	for (i = 0; i < r->n; i++)

@@ -1,0 +1,223 @@
+/* verdict_trouble.c: the sentences about what is wrong on one device, and what to do about it. */
+#include "analyze/oom.h"
+#include "analyze/verdict.h"
+#include "base/text.h"
+#include <stdio.h>
+
+#define MIB (1024ull * 1024)
+
+static void oom_reason(struct text *t, const struct oom *o)
+{
+	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX];
+
+	switch (o->cause) {
+	case OOM_SHORTAGE:
+		text_printf(t, "a real shortage: %s were in use", text_bytes(a, o->live));
+		if (o->cached != MODEL_UNKNOWN)
+			text_printf(t, " and only %s free on the device and in the cache together",
+			            text_bytes(b, o->free + o->cached));
+		else
+			text_printf(t, " and only %s free", text_bytes(b, o->free));
+		text_printf(t, ", %s too little", text_bytes(c, o->missing));
+		return;
+	case OOM_FRAGMENTATION:
+		text_printf(t, "fragmentation: %s were free in %llu holes, the largest %s",
+		            text_bytes(a, o->cached), (unsigned long long)o->holes,
+		            text_bytes(b, o->largest));
+		return;
+	case OOM_LIMIT:
+		text_printf(
+		    t, "a limit: the device had %s free, but this process holds %s and may not hold %s",
+		    text_bytes(a, o->free), text_bytes(b, o->reserved), text_bytes(c, o->reserved + o->need));
+		return;
+	case OOM_OTHERS:
+		text_printf(t, "other users of the device: they hold %s, and %s were missing",
+		            text_bytes(a, o->others), text_bytes(b, o->missing));
+		return;
+	case OOM_REFUSED:
+		text_printf(t, "refused by the driver (error %d)", o->error);
+		if (o->free != MODEL_UNKNOWN)
+			text_printf(t, " although %s were free", text_bytes(a, o->free));
+		return;
+	default:
+		text_puts(t, "for a reason the recording does not tell: it does not say how much was free");
+	}
+}
+
+static void oom_advice(struct verdict *v, const struct oom *o)
+{
+	char a[TEXT_SIZE_MAX];
+
+	if (o->help & OOM_HELP_EXPANDABLE)
+		verdict_say(v, TONE_ADVICE, 80,
+		            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: segments then grow "
+		            "in place and their free pages serve any request.");
+	else if (o->help & OOM_HELP_FRACTION)
+		verdict_say(v, TONE_ADVICE, 80,
+		            "Raise the limit (the memory fraction of this process) to at least %s, or "
+		            "free memory before this point.",
+		            text_bytes(a, o->reserved + o->need));
+	else if (o->help & OOM_HELP_OTHERS)
+		verdict_say(v, TONE_ADVICE, 80, "End or move what else uses this GPU: nvidia-smi names it.");
+	else if (o->help & OOM_HELP_POOL)
+		verdict_say(v, TONE_ADVICE, 80,
+		            "Allocate the large buffers first and keep them, or take memory from a pool "
+		            "(cudaMallocAsync): freed pieces then join again.");
+	else if (o->help & OOM_HELP_LESS)
+		verdict_say(v, TONE_ADVICE, 80,
+		            "Lower the peak by at least %s: start with the largest stacks below.",
+		            text_bytes(a, o->missing));
+	if (o->help & OOM_HELP_RELEASE)
+		verdict_say(v, TONE_ADVICE, 75,
+		            "%s of the cache were in unused segments: empty_cache() before this point "
+		            "would have returned them.",
+		            text_bytes(a, o->whole));
+}
+
+static void say_oom(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], times[64] = "";
+	const struct oom *o = &d->ooms.v[0];
+	struct text why = {0}, place = {0};
+
+	if (!d->ooms.n)
+		return;
+	oom_reason(&why, o);
+	if (o->stack)
+		verdict_place(&place, r->m, o->stack);
+	if (d->ooms.n > 1)
+		snprintf(times, sizeof times, ", and %zu more after it", d->ooms.n - 1);
+	verdict_say(v, TONE_BAD, 100, "GPU %u: a request of %s failed at event %s%s%s%s. It was %s.",
+	            d->device, text_bytes(size, o->size), text_count(event, (uint64_t)o->event),
+	            place.n ? ", in " : "", place.n ? place.s : "", times, why.s);
+	oom_advice(v, o);
+	text_free(&why);
+	text_free(&place);
+}
+
+static void say_growth(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	static const char *const per[] = {"step", "second", "event"};
+	const struct growth_row *g = d->growth.rows;
+	char grown[TEXT_SIZE_MAX], slope[TEXT_SIZE_MAX], more[96] = "";
+	struct text place = {0};
+
+	/* Growth that cannot matter is in the table, not in the verdict. */
+	if (!d->growth.n || (g->bytes < MIB && g->bytes * 100 < d->t->amount[TOTAL_REQUESTED].peak))
+		return;
+	verdict_place(&place, r->m, g->stack);
+	if (d->growth.n > 1)
+		snprintf(more, sizeof more, "; %zu other stack%s grow%s too", d->growth.n - 1,
+		         d->growth.n > 2 ? "s" : "", d->growth.n > 2 ? "" : "s");
+	verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, about %s per %s, kept by %s%s.",
+	            text_bytes(grown, g->bytes), text_bytes(slope, (uint64_t)g->slope), per[d->growth.unit],
+	            place.s, more);
+	verdict_say(v, TONE_ADVICE, 60,
+	            "Look there for what is stored and never dropped, such as results kept with "
+	            "their graph, a cache or a list.");
+	text_free(&place);
+}
+
+static void say_leaks(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	char bytes[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	const struct leaks *l = &d->leaks;
+	struct text place = {0};
+
+	if (l->basis != LEAK_LIVE_AT_END || !l->count)
+		return;
+	verdict_place(&place, r->m, l->rows[0].stack);
+	verdict_say(v, TONE_BAD, 94, "%s in %s block%s were never freed; %.0f %% of that by %s.",
+	            text_bytes(bytes, l->bytes), text_count(count, l->count), l->count == 1 ? "" : "s",
+	            l->bytes ? 100.0 * (double)l->rows[0].bytes / (double)l->bytes : 0.0, place.s);
+	text_free(&place);
+}
+
+static void say_fragmentation(struct verdict *v, const struct report_device *d)
+{
+	const struct space *s =
+	    d->t->amount[TOTAL_REQUESTED].peak == MODEL_UNKNOWN ? &d->end_space : &d->peak_space;
+	char used[TEXT_SIZE_MAX], held[TEXT_SIZE_MAX], pinned[TEXT_SIZE_MAX];
+
+	if (!s->known || !s->reserved)
+		return;
+	if (s->free > 64 * MIB && space_utilisation(s) < 0.75)
+		verdict_say(
+		    v, TONE_WARNING, 65, "The allocator held %s for %s in use then: %.0f %% utilisation.",
+		    text_bytes(held, s->reserved), text_bytes(used, s->used), 100 * space_utilisation(s));
+	if (d->pinned.free > 64 * MIB && d->pinned.free * 10 > d->end_space.reserved)
+		verdict_say(v, TONE_WARNING, 62,
+		            "At the end %zu segment%s with %s free cannot be returned: %llu small block%s "
+		            "live in them (--frag names them).",
+		            d->pinned.n, d->pinned.n == 1 ? "" : "s", text_bytes(pinned, d->pinned.free),
+		            (unsigned long long)d->pinned.blocks, d->pinned.blocks == 1 ? "" : "s");
+}
+
+static void say_cache(struct verdict *v, const struct report_device *d)
+{
+	char bytes[TEXT_SIZE_MAX];
+
+	if (d->churn.flushes)
+		verdict_say(v, TONE_WARNING, 58,
+		            "The cache was emptied %llu time%s (%s given back to the device and asked for "
+		            "again): each time the program waits.",
+		            (unsigned long long)d->churn.flushes, d->churn.flushes == 1 ? "" : "s",
+		            text_bytes(bytes, d->churn.flushed_bytes));
+}
+
+static void say_capacity(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	uint64_t total = r->m->device[d->device].total, peak = d->t->amount[TOTAL_REQUESTED].peak;
+	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX];
+
+	if (total != MODEL_UNKNOWN && peak != MODEL_UNKNOWN && peak > total)
+		verdict_say(v, TONE_WARNING, 96,
+		            "More was live than the device has: %s of %s. Memory was oversubscribed "
+		            "(managed memory or a fall-back to system memory), which is slow.",
+		            text_bytes(a, peak), text_bytes(b, total));
+}
+
+static void say_inconsistent(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	const struct anomalies *a = &r->m->device[d->device].anomalies;
+	uint64_t wrong = a->double_free + a->free_unknown + a->alloc_live;
+
+	if (d->t->checksums_wrong)
+		verdict_say(v, TONE_WARNING, 55,
+		            "The recording contradicts itself: at event %lld it says %llu active bytes, "
+		            "its own events give %llu.",
+		            (long long)totals_event(r->m, d->device, d->t->first_wrong),
+		            (unsigned long long)d->t->wrong_recorded, (unsigned long long)d->t->wrong_ours);
+	if (wrong && r->m->history == HISTORY_COMPLETE)
+		verdict_say(v, TONE_WARNING, 57,
+		            "%llu frees or allocations do not fit together: %llu frees of addresses that "
+		            "were never allocated, %llu double frees, %llu allocations over live memory.",
+		            (unsigned long long)wrong, (unsigned long long)a->free_unknown,
+		            (unsigned long long)a->double_free, (unsigned long long)a->alloc_live);
+}
+
+static void say_coverage(struct verdict *v, const struct report_device *d)
+{
+	const struct coverage *c = &d->coverage;
+
+	if (c->events >= 10 && c->with_stack && c->with_stack * 10 < c->events * 9)
+		verdict_say(v, TONE_WARNING, 45, "Stacks cover %.1f %% of the events (--stacks says why).",
+		            100.0 * (double)c->with_stack / (double)c->events);
+}
+
+void verdict_trouble(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	size_t before = v->n;
+
+	say_oom(v, r, d);
+	say_capacity(v, r, d);
+	say_growth(v, r, d);
+	say_leaks(v, r, d);
+	say_fragmentation(v, d);
+	say_cache(v, d);
+	say_inconsistent(v, r, d);
+	say_coverage(v, d);
+	if (v->n == before && r->m->complete && r->m->history != HISTORY_NONE && !r->m->frees_left_out)
+		verdict_say(v, TONE_GOOD, 50,
+		            "Nothing is wrong here: no leak, no growth, no failed request.");
+}

@@ -1,0 +1,12 @@
+/* chart.h: memory over time, small enough for a terminal. */
+#ifndef RENDER_CHART_H
+#define RENDER_CHART_H
+
+#include "analyze/totals.h"
+#include "render/page.h"
+
+/* Requested bytes as a filled shape, what is reserved beyond them lightly behind it. The highest
+ * column is never lost, however narrow the page. */
+void chart_memory(struct page *p, const struct model *m, const struct device_totals *d);
+
+#endif
