@@ -113,6 +113,7 @@ static void read_device(struct spool_reader *r, size_t at, size_t bytes)
 	spool_copy(r, at, bytes, &d, sizeof d);
 	r->m->device[d.w.device].name = model_string(r->m, d.name, strnlen(d.name, sizeof d.name));
 	r->m->device[d.w.device].total = d.total;
+	memcpy(r->m->device[d.w.device].uuid, d.uuid, sizeof d.uuid);
 }
 
 static void read_module(struct spool_reader *r, size_t at, size_t bytes)
