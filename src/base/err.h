@@ -15,6 +15,8 @@ enum err_kind {
 	ERR_USAGE = 2,  /* wrong options or arguments */
 	ERR_INPUT = 3,  /* the input is damaged or not what it claims to be */
 	ERR_SYSTEM = 4, /* the operating system refused something */
+	ERR_NOT_RUNNABLE = 126, /* record: the program cannot be run, */
+	ERR_NOT_FOUND = 127,    /* there is none (both as shells do) */
 };
 
 struct err {

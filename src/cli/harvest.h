@@ -1,0 +1,32 @@
+/* harvest.h: the spools of one recording become snapshots: which, under which names, with which words. */
+#ifndef CLI_HARVEST_H
+#define CLI_HARVEST_H
+
+#include "cli/child.h"
+#include "cli/spools.h"
+
+struct harvest_plan {
+	const char *output;	   /* as the user gave it, perhaps a pattern */
+	const struct spools *spools;
+	const struct child *child; /* NULL: how processes ended is not known */
+	pid_t main_pid;		   /* the program that was started */
+	bool children;		   /* of its processes too */
+	bool quiet;		   /* say nothing but what went wrong */
+};
+
+struct harvest {
+	size_t snapshots;     /* written */
+	size_t spools;	      /* there were; 0: nothing could be preloaded */
+	uint64_t events;
+	char **path;	      /* of the snapshots */
+	size_t cap_path;
+};
+
+/* Write them all. On error what was written stays, and the spools are to be kept. */
+int harvest_all(struct harvest *h, const struct harvest_plan *plan, struct err *e);
+/* One snapshot of a running process as of now; `word` tells it from the others ("dump1"). */
+int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool, const char *word,
+		struct err *e);
+void harvest_free(struct harvest *h);
+
+#endif
