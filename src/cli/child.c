@@ -69,7 +69,7 @@ int child_start(struct child *c, const char *path, char **argv, const struct chi
 	close(ends[1]);
 	if (c->pid < 0) {
 		close(ends[0]);
-		child_done(c);
+		child_let_signals(c);
 		errno = error;
 		return err_sys(e, NULL, "fork");
 	}
@@ -80,7 +80,7 @@ int child_start(struct child *c, const char *path, char **argv, const struct chi
 	if (got != sizeof error)
 		return 0;
 	waitpid(c->pid, NULL, 0);
-	child_done(c);
+	child_let_signals(c);
 	return err_set(e, ERR_NOT_RUNNABLE, NULL, -1, "%s: %s", argv[0], strerror(error));
 }
 
@@ -137,7 +137,7 @@ bool child_is_running(pid_t pid)
 	return running;
 }
 
-void child_done(struct child *c)
+void child_let_signals(struct child *c)
 {
 	sigset_t held;
 	struct timespec none = {0, 0};
@@ -146,7 +146,10 @@ void child_done(struct child *c)
 	while (sigtimedwait(&held, NULL, &none) > 0) /* what came in the meantime was meant for the child */
 		;
 	sigprocmask(SIG_SETMASK, &c->old_mask, NULL);
+}
+
+void child_done(struct child *c)
+{
 	free(c->ended);
-	c->ended = NULL;
-	c->n_ended = c->cap_ended = 0;
+	*c = (struct child){0};
 }

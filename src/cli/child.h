@@ -22,7 +22,8 @@ struct child_variable { /* of its environment */
 	const char *name, *value;
 };
 
-/* argv[0] is as the user typed it. Until child_done our own signals are held back for child_wait. */
+/* argv[0] is as the user typed it. Until child_let_signals our own signals are held back for
+ * child_pause. On error there is nothing to undo. */
 int child_start(struct child *c, const char *path, char **argv, const struct child_variable *env, size_t n_env,
 		struct err *e);
 /* Wait up to `ms` milliseconds for something to happen. A signal that was sent to us goes on to the child
@@ -32,6 +33,8 @@ int child_pause(struct child *c, int ms);
 bool child_ended(const struct child *c, pid_t pid, int *status);
 /* It exists and is no zombie. */
 bool child_is_running(pid_t pid);
+/* From here on signals have their usual meaning for us. */
+void child_let_signals(struct child *c);
 void child_done(struct child *c);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/outname.h"
 #include "cli/recording.h"
+#include "wire/spool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ static void tell(const struct model *m, const char *path)
 static void tell_end(struct model *m, const struct harvest_plan *plan, const struct spool_info *info, bool running)
 {
 	int status;
-	bool known = plan->child && child_ended(plan->child, info->pid, &status);
+	bool known = plan->child && info->state != SPOOL_EXEC && child_ended(plan->child, info->pid, &status);
 	char *why = NULL;
 
 	if (running)
@@ -187,6 +188,7 @@ int harvest_all(struct harvest *h, const struct harvest_plan *plan, struct err *
 	int rc = 0;
 
 	for (i = 0; i < n; i++) {
+		h->gpu_calls += v[i].info.gpu_calls;
 		used += used_gpu(&v[i]) && (plan->children || v[i].pid == plan->main_pid);
 		if (v[i].pid == plan->main_pid)
 			last_of_main = i;

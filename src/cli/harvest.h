@@ -17,7 +17,7 @@ struct harvest_plan {
 struct harvest {
 	size_t snapshots;     /* written */
 	size_t spools;	      /* there were; 0: nothing could be preloaded */
-	uint64_t events;
+	uint64_t events, gpu_calls;
 	char **path;	      /* of the snapshots */
 	size_t cap_path;
 };

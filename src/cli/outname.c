@@ -39,7 +39,7 @@ char *outname_expand(const char *pattern, const struct outname *who, struct err 
 {
 	struct text t = {0};
 	const char *p;
-	size_t used;
+	size_t used = 0;
 
 	for (p = pattern; *p; p++) {
 		if (*p != '%') {

@@ -1,0 +1,372 @@
+/* cmd_record.c: gpumemsnap record: run a program and write down what it does with GPU memory. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/child.h"
+#include "cli/harvest.h"
+#include "cli/options.h"
+#include "cli/outname.h"
+#include "cli/program.h"
+#include "cli/spools.h"
+#include "wire/spool.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 200 /* how often a running program is looked at */
+
+struct record_opts {
+	const char *output, *stacks, *signal;
+	bool sim, no_stacks, no_python, include_children, no_children, off, quiet;
+	uint64_t max_size, depth, filter_size;
+	int64_t start_after, duration;
+};
+
+static const struct option_row record_options[] = {
+	{"output", 'o', OPT_STRING, offsetof(struct record_opts, output), "FILE",
+	 "write the snapshot here (default snapshot.json); %p is the process id, %h the host, %r the rank, "
+	 "%q{NAME} an environment variable"},
+	{"sim", 0, OPT_FLAG, offsetof(struct record_opts, sim), NULL,
+	 "run it on the simulated driver: no GPU needed"},
+	{"stacks", 0, OPT_CHOICE, offsetof(struct record_opts, stacks), "all|alloc|none",
+	 "whose call stacks are recorded (default all)"},
+	{"no-stacks", 0, OPT_FLAG, offsetof(struct record_opts, no_stacks), NULL, "the same as --stacks none"},
+	{"no-python", 0, OPT_FLAG, offsetof(struct record_opts, no_python), NULL, "leave out Python's own frames"},
+	{"depth", 0, OPT_U64, offsetof(struct record_opts, depth), "N",
+	 "frames kept of each stack, at most 1024 (default 128)"},
+	{"max-size", 0, OPT_BYTES, offsetof(struct record_opts, max_size), "SIZE",
+	 "flight recorder: never use more disk than this; the oldest events go, what is live stays"},
+	{"filter-size", 0, OPT_BYTES, offsetof(struct record_opts, filter_size), "SIZE",
+	 "leave out allocations smaller than this"},
+	{"start-after", 0, OPT_NS, offsetof(struct record_opts, start_after), "TIME",
+	 "record nothing before this long after the start"},
+	{"duration", 0, OPT_NS, offsetof(struct record_opts, duration), "TIME", "record for this long only"},
+	{"off", 0, OPT_FLAG, offsetof(struct record_opts, off), NULL,
+	 "start switched off: the program switches on with gms_record(true)"},
+	{"signal", 0, OPT_STRING, offsetof(struct record_opts, signal), "NAME",
+	 "a signal, such as USR2, on which the program's state is written at once, as FILE with .dump1, .dump2 …"},
+	{"include-children", 0, OPT_FLAG, offsetof(struct record_opts, include_children), NULL,
+	 "record the processes it starts too, each in a file of its own (the default)"},
+	{"no-children", 0, OPT_FLAG, offsetof(struct record_opts, no_children), NULL, "only the program itself"},
+	{"quiet", 'q', OPT_FLAG, offsetof(struct record_opts, quiet), NULL, "no summary at the end"},
+	{0},
+};
+
+/* A recording while it goes on. */
+struct session {
+	const struct record_opts *o;
+	char *program;	  /* its path */
+	const char *name; /* as typed */
+	struct spools spools;
+	struct child child;
+	struct harvest harvest;
+	struct harvest_plan plan;
+	struct seen { /* snapshots asked for so far, by spool */
+		int pid, image;
+		uint64_t snapshots;
+	} *seen;
+	size_t n_seen, cap_seen;
+	unsigned dumps;
+};
+
+static int signal_number(const char *name)
+{
+	uint64_t number;
+	int sig;
+
+	if (!strncasecmp(name, "SIG", 3))
+		name += 3;
+	if (text_parse_u64(name, &number))
+		return number < (uint64_t)SIGRTMAX ? (int)number : 0;
+	for (sig = 1; sig < NSIG; sig++) {
+		const char *abbrev = sigabbrev_np(sig);
+
+		if (abbrev && !strcasecmp(abbrev, name))
+			return sig;
+	}
+	return 0;
+}
+
+static int check_options(const struct record_opts *o, struct err *e)
+{
+	char *path;
+
+	if (o->depth > SPOOL_DEPTH_MAX)
+		return err_set(e, ERR_USAGE, NULL, -1, "--depth: at most %d", SPOOL_DEPTH_MAX);
+	if (o->include_children && o->no_children)
+		return err_set(e, ERR_USAGE, NULL, -1, "--include-children and --no-children exclude each other");
+	if (o->signal && !signal_number(o->signal))
+		return err_set(e, ERR_USAGE, NULL, -1, "--signal: '%s' is no signal; USR2 is one", o->signal);
+	path = outname_expand(o->output, &(struct outname){.pid = 1, .rank = 0}, e);
+	if (path && !path[0])
+		err_set(e, ERR_USAGE, NULL, -1, "--output: the name is empty");
+	free(path);
+	return e->msg[0] ? -1 : 0;
+}
+
+/* --- starting --- */
+
+static void option(struct text *t, const char *key, uint64_t value)
+{
+	if (value)
+		text_printf(t, ",%s=%llu", key, (unsigned long long)value);
+}
+
+/* GPUMEMSNAP_OPTIONS; what the user put there himself comes last and wins. */
+static char *recorder_options(const struct record_opts *o)
+{
+	const char *more = getenv("GPUMEMSNAP_OPTIONS");
+	struct text t = {0};
+
+	text_printf(&t, "parent=%d", (int)getpid());
+	text_printf(&t, ",stacks=%s", o->no_stacks ? "none" : o->stacks ? o->stacks : "all");
+	if (o->no_python)
+		text_puts(&t, ",python=0");
+	option(&t, "depth", o->depth);
+	option(&t, "max-size", o->max_size);
+	option(&t, "filter-size", o->filter_size);
+	option(&t, "start-after", (uint64_t)o->start_after);
+	option(&t, "duration", (uint64_t)o->duration);
+	option(&t, "off", o->off);
+	option(&t, "signal", o->signal ? (uint64_t)signal_number(o->signal) : 0);
+	if (more && more[0])
+		text_printf(&t, ",%s", more);
+	return t.s;
+}
+
+/* `first`, then what the variable held. */
+static char *prepended(const char *first, const char *variable)
+{
+	const char *rest = getenv(variable);
+
+	return rest && rest[0] ? mem_printf("%s:%s", first, rest) : mem_strdup(first);
+}
+
+static int start(struct session *s, char **argv, struct err *e)
+{
+	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL;
+	char *preload = NULL, *path = NULL, *options = NULL;
+	struct child_variable env[4];
+	size_t n = 0;
+	int rc = -1;
+
+	if (!library)
+		goto done;
+	if (strpbrk(library, " :")) {
+		err_set(e, ERR_SYSTEM, library, -1,
+			"cannot be preloaded: its path has a space or a colon; install gpumemsnap elsewhere");
+		goto done;
+	}
+	preload = prepended(library, "LD_PRELOAD");
+	options = recorder_options(s->o);
+	env[n++] = (struct child_variable){"LD_PRELOAD", preload};
+	env[n++] = (struct child_variable){"GPUMEMSNAP_SPOOL", s->spools.dir};
+	env[n++] = (struct child_variable){"GPUMEMSNAP_OPTIONS", options};
+	if (s->o->sim) {
+		sim = program_neighbour("sim", e);
+		if (!sim)
+			goto done;
+		path = prepended(sim, "LD_LIBRARY_PATH");
+		env[n++] = (struct child_variable){"LD_LIBRARY_PATH", path};
+	}
+	rc = child_start(&s->child, s->program, argv, env, n, e);
+done:
+	free(library);
+	free(sim);
+	free(preload);
+	free(path);
+	free(options);
+	return rc;
+}
+
+/* --- while it runs --- */
+
+/* How many snapshots this process asked for that were not written yet. */
+static uint64_t wanted_snapshots(struct session *s, const struct spools_entry *spool)
+{
+	uint64_t wanted;
+	size_t i;
+
+	for (i = 0; i < s->n_seen; i++)
+		if (s->seen[i].pid == spool->pid && s->seen[i].image == spool->image)
+			break;
+	if (i == s->n_seen)
+		*VEC_PUSH(s->seen, s->n_seen, s->cap_seen) = (struct seen){spool->pid, spool->image, 0};
+	wanted = spool->info.snapshots - s->seen[i].snapshots;
+	s->seen[i].snapshots = spool->info.snapshots;
+	return wanted;
+}
+
+static void write_wanted_snapshots(struct session *s)
+{
+	struct spools_entry *v;
+	size_t i, n = spools_list(s->spools.dir, &v);
+
+	for (i = 0; i < n; i++) {
+		struct err e = {0};
+		char word[32];
+
+		if (!wanted_snapshots(s, &v[i]))
+			continue;
+		snprintf(word, sizeof word, "dump%u", ++s->dumps);
+		if (harvest_now(&s->harvest, &s->plan, &v[i], word, &e))
+			fprintf(stderr, "gpumemsnap: no snapshot: %s: %s\n", e.file, e.msg);
+	}
+	spools_list_free(v, n);
+}
+
+/* A program may leave recorded processes running (a server that goes into the background). */
+static size_t still_running(const struct session *s)
+{
+	struct spools_entry *v;
+	size_t i, n = spools_list(s->spools.dir, &v), running = 0;
+
+	for (i = 0; i < n && !s->o->no_children; i++)
+		running += v[i].info.gpu_calls && v[i].info.state == SPOOL_RUNNING && child_is_running(v[i].pid);
+	spools_list_free(v, n);
+	return running;
+}
+
+static int wait_for_all(struct session *s)
+{
+	int status;
+	size_t running;
+
+	while (!child_ended(&s->child, s->child.pid, &status)) {
+		child_pause(&s->child, TICK_MS);
+		write_wanted_snapshots(s);
+	}
+	running = still_running(s);
+	if (running && !s->o->quiet)
+		fprintf(stderr,
+			"gpumemsnap: %s ended; waiting for %zu process%s that it left running (Ctrl-C: wait no longer)\n",
+			s->name, running, running == 1 ? "" : "es");
+	while (running && !child_pause(&s->child, TICK_MS)) {
+		write_wanted_snapshots(s);
+		running = still_running(s);
+	}
+	return status;
+}
+
+/* --- afterwards --- */
+
+static void tell_why_nothing(const struct session *s, int status)
+{
+	const char *obstacle = program_obstacle(s->program);
+
+	if (obstacle)
+		fprintf(stderr, "gpumemsnap: nothing was recorded: %s %s\n", s->name, obstacle);
+	else if (s->harvest.gpu_calls)
+		fprintf(stderr, "gpumemsnap: %s allocated no GPU memory\n", s->name);
+	else if (!s->harvest.spools)
+		fprintf(stderr,
+			"gpumemsnap: nothing was recorded: %s did not load the recorder (a static or privileged program "
+			"behind a script?)\n",
+			s->name);
+	else if (s->o->sim && program_uses_cudart(s->program))
+		fprintf(stderr,
+			"gpumemsnap: nothing was recorded: %s uses the CUDA runtime, which the simulated driver does "
+			"not serve; --sim is for programs on the driver API\n",
+			s->name);
+	else if (!s->o->sim && !program_driver_present())
+		fprintf(stderr,
+			"gpumemsnap: nothing was recorded: there is no CUDA driver here (libcuda.so.1); "
+			"'gpumemsnap record --sim' runs driver-API programs without a GPU\n");
+	else
+		fprintf(stderr, "gpumemsnap: %s made no CUDA call%s\n", s->name,
+			WIFEXITED(status) && !WEXITSTATUS(status) ? "" : " before it failed");
+}
+
+static void tell_next(const struct session *s)
+{
+	const struct harvest *h = &s->harvest;
+	bool given = h->snapshots != 1 || strcmp(h->path[0], "snapshot.json") != 0;
+	struct text files = {0};
+	size_t i;
+
+	for (i = 0; i < h->snapshots && given && i < 4; i++)
+		text_printf(&files, " %s", h->path[i]);
+	if (i < h->snapshots && given)
+		text_puts(&files, " …");
+	fprintf(stderr, "gpumemsnap: next: gpumemsnap report%s\n", files.s ? files.s : "");
+	text_free(&files);
+}
+
+static int finish(struct session *s, int status, struct err *e)
+{
+	child_let_signals(&s->child);
+	if (s->spools.name_taken && !outname_is_pattern(s->o->output) && outname_rank() < 0 && !s->o->quiet)
+		fprintf(stderr, "gpumemsnap: another recording is writing %s: the name gets this process's id\n",
+			s->o->output);
+	if (harvest_all(&s->harvest, &s->plan, e)) {
+		fprintf(stderr, "gpumemsnap: the recording is kept in %s: gpumemsnap convert makes a snapshot of it\n",
+			s->spools.dir);
+		spools_keep(&s->spools);
+		return -1;
+	}
+	spools_remove(&s->spools);
+	if (!s->harvest.events)
+		tell_why_nothing(s, status);
+	else if (!s->o->quiet && strcmp(s->o->output, "-") != 0)
+		tell_next(s);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int record(const struct record_opts *o, char **argv, struct err *e)
+{
+	struct session s = {.o = o, .name = argv[0]};
+	char *claim = NULL;
+	int rc = -1, status;
+
+	s.program = program_find(argv[0], e);
+	claim = s.program ? outname_expand(o->output, &(struct outname){.pid = getpid(), .rank = outname_rank()}, e)
+			  : NULL;
+	if (!claim || spools_create(&s.spools, claim, e))
+		goto done;
+	s.plan = (struct harvest_plan){.output = o->output,
+				       .spools = &s.spools,
+				       .child = &s.child,
+				       .children = !o->no_children,
+				       .quiet = o->quiet};
+	if (start(&s, argv, e)) {
+		spools_remove(&s.spools);
+		goto done;
+	}
+	s.plan.main_pid = s.child.pid;
+	status = wait_for_all(&s);
+	rc = finish(&s, status, e);
+	child_done(&s.child);
+done:
+	harvest_free(&s.harvest);
+	free(s.seen);
+	free(s.program);
+	free(claim);
+	return rc;
+}
+
+static int record_run(const struct command *self, int argc, char **argv, struct err *e)
+{
+	struct record_opts o = {.output = "snapshot.json"};
+	bool helped;
+
+	if (options_parse(self, &o, &argc, argv, true, &helped, e))
+		return -1;
+	if (helped)
+		return 0;
+	if (!argc)
+		return err_set(e, ERR_USAGE, NULL, -1, "record needs a program: gpumemsnap record ./app ARGS");
+	if (check_options(&o, e))
+		return -1;
+	return record(&o, argv, e);
+}
+
+extern const struct command cmd_record;
+const struct command cmd_record = {
+	.name = "record",
+	.usage = "[OPTIONS] [--] PROGRAM [ARGS]",
+	.summary = "run a program and record its GPU memory",
+	.run = record_run,
+	.options = record_options,
+};
