@@ -30,7 +30,7 @@ FACE_SRC   := $(filter-out $(CORE_SRC) $(wildcard src/alloc/shim*.c),$(wildcard 
 SHIM_SRC   := $(wildcard src/alloc/shim*.c)
 REC_SRC    := $(wildcard src/record/*.c)
 SIM_SRC    := $(wildcard src/simcuda/*.c)
-UNIT_SRC   := $(wildcard tests/unit/test_*.c)
+UNIT_SRC   := $(filter-out $(if $(HAVE_CUDA),,tests/unit/test_sim_%),$(wildcard tests/unit/test_*.c))
 FAULT_SRC  := $(wildcard tests/fault/*.c)
 BENCH_SRC  := $(wildcard tests/bench/*.c)
 STRESS_SRC := $(wildcard tests/stress/*.c)
@@ -139,6 +139,10 @@ $(B)/tests/stress/%: tests/stress/%.c $(GUESTS) $(ALLOCATOR)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(wildcard $(B)/lib/libgpumemalloc.a) -ldl -lpthread
+$(B)/tests/unit/test_sim_%: tests/unit/test_sim_%.c $(L)/sim/libcuda.so.1
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1 -Wl,-rpath,'$$ORIGIN/../../lib/gpumemsnap/sim' $(CMOCKA_LIBS) -lpthread
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
