@@ -26,6 +26,7 @@ struct sampling {
 	struct track *tracks;
 	size_t n_tracks, cap_tracks;
 	uint32_t *place; /* of a stack in tracks, plus one */
+	uint64_t last;	 /* live at the last sample */
 };
 
 static bool counts(const struct sampling *s, size_t row)
@@ -189,16 +190,27 @@ static bool grows(const int64_t *v, size_t n, int64_t *rise)
 	return rises >= MIN_RISES && jump * 2 <= v[n - 1] - min_a && (max_c - min_c) * 12 >= *rise;
 }
 
-static void judge(const struct sampling *s, struct track *t, struct growth *out, size_t *cap)
+/* From differences to values. */
+static void integrate(struct sampling *s)
+{
+	size_t k, i;
+
+	for (k = 0; k < s->n_tracks; k++) {
+		struct track *t = &s->tracks[k];
+
+		for (i = 1; i < s->n; i++) {
+			t->bytes[i] += t->bytes[i - 1];
+			t->count[i] += t->count[i - 1];
+		}
+		s->last += (uint64_t)t->bytes[s->n - 1];
+	}
+}
+
+static void judge(const struct sampling *s, const struct track *t, struct growth *out, size_t *cap)
 {
 	struct growth_row row = {.stack = t->stack};
 	int64_t rise;
-	size_t i;
 
-	for (i = 1; i < s->n; i++) {
-		t->bytes[i] += t->bytes[i - 1];
-		t->count[i] += t->count[i - 1];
-	}
 	if (!grows(t->bytes, s->n, &rise))
 		return;
 	fit(s->x, t->bytes, s->n, &row.slope, &row.r2);
@@ -208,6 +220,9 @@ static void judge(const struct sampling *s, struct track *t, struct growth *out,
 	row.count = t->count[s->n - 1] > t->count[0] ? (uint64_t)(t->count[s->n - 1] - t->count[0]) : 0;
 	row.first_row = t->first_row;
 	row.first_t_ns = s->m->ev.t_ns[t->first_row];
+	/* The same number of blocks, only larger ones, is worth telling where it is much. */
+	if (!row.count && row.bytes * 10 < s->last)
+		return;
 	out->bytes += row.bytes;
 	*VEC_PUSH(out->rows, out->n, *cap) = row;
 }
@@ -219,6 +234,42 @@ static int largest_first(const void *a, const void *b)
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* How often total memory turns from falling to rising, leaving out ripples below `least`. */
+static unsigned cycles(const struct model *m, uint8_t device, uint64_t least)
+{
+	struct live_walk w;
+	uint64_t now = 0, extreme = 0;
+	unsigned turns = 0;
+	bool rising = true;
+
+	for (live_begin(&w, m, device); live_next(&w);) {
+		if (w.ends != MODEL_NO_PEER)
+			now -= m->ev.size[w.ends];
+		if (w.begins != MODEL_NO_PEER)
+			now += m->ev.size[w.begins];
+		if (rising ? now > extreme : now < extreme) {
+			extreme = now;
+		} else if (rising ? extreme - now > least : now - extreme > least) {
+			rising = !rising;
+			turns += rising;
+			extreme = now;
+		}
+	}
+	live_end(&w);
+	return turns;
+}
+
+static uint64_t highest(const struct model *m, uint8_t device)
+{
+	struct live l;
+	uint64_t bytes;
+
+	live_at(m, device, live_peak_row(m, device), &l);
+	bytes = l.bytes;
+	live_free(&l);
+	return bytes;
 }
 
 void growth_find(const struct model *m, uint8_t device, struct growth *out)
@@ -236,10 +287,14 @@ void growth_find(const struct model *m, uint8_t device, struct growth *out)
 	out->samples = s.n;
 	s.place = mem_zalloc(m->stacks.n, sizeof *s.place);
 	sample(&s);
+	integrate(&s);
 	for (i = 0; i < s.n_tracks; i++)
 		judge(&s, &s.tracks[i], out, &cap);
-	if (out->n)
+	if (out->n) {
 		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
+		out->repeats = out->unit == GROWTH_PER_STEP ||
+			       cycles(m, device, highest(m, device) / 20 + 1) >= GROWTH_CYCLES;
+	}
 	free(s.tracks);
 	free(s.place);
 }

@@ -21,11 +21,14 @@ struct growth_row {
 	int64_t first_t_ns; /* of the first allocation that was kept across a sample */
 	size_t first_row;
 };
+#define GROWTH_CYCLES 3 /* by at least a twentieth of the highest */
 enum growth_unit { GROWTH_PER_STEP, GROWTH_PER_SECOND, GROWTH_PER_EVENT };
 struct growth {
 	struct growth_row *rows; /* largest first */
 	size_t n;
 	uint64_t bytes;
+	bool repeats; /* there are steps, or total memory rises and falls at least GROWTH_CYCLES times; else
+		       * what grows may just be building up */
 	enum growth_unit unit;
 	size_t samples; /* 0: the recording is too short to tell */
 	uint32_t step_name;

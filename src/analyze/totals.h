@@ -24,10 +24,12 @@ struct amount {
 	size_t peak_row;           /* the first row after which it is highest; n_initial - 1: the start */
 };
 
-/* The highest values in each of PROFILE_COLUMNS equal parts of the window (of its time, or of its rows
- * where no times are recorded): what a small chart needs. The peak is in it, whatever the width. */
+/* The highest values in each of PROFILE_COLUMNS equal parts of the window: what a small chart needs. The
+ * peak is in it, whatever the width. Parts of its time; of its rows where no times are recorded or
+ * where more than half of the time passed without an event. */
 #define PROFILE_COLUMNS 240
 struct profile {
+	bool by_time;
 	uint64_t requested[PROFILE_COLUMNS], reserved[PROFILE_COLUMNS];
 };
 

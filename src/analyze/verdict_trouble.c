@@ -95,27 +95,48 @@ static void say_oom(struct verdict *v, const struct report *r, const struct repo
 	text_free(&place);
 }
 
+/* "about 3.00 MiB per step", or the number of blocks where a rate would mean nothing. */
+static void growth_rate(struct text *t, const struct report *r, const struct growth *g)
+{
+	const struct columns *c = &r->m->ev;
+	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	bool seconds = g->unit == GROWTH_PER_SECOND && c->t_ns[c->n - 1] - c->t_ns[r->m->n_initial] > 2000000000;
+
+	if (g->unit == GROWTH_PER_STEP || seconds)
+		text_printf(t, "about %s per %s", text_bytes(size, (uint64_t)g->rows[0].slope),
+			    seconds ? "second" : "step");
+	else
+		text_printf(t, "in %s blocks", text_count(count, g->rows[0].count));
+}
+
 static void say_growth(struct verdict *v, const struct report *r, const struct report_device *d)
 {
-	static const char *const per[] = {"step", "second", "event"};
 	const struct growth_row *g = d->growth.rows;
-	char grown[TEXT_SIZE_MAX], slope[TEXT_SIZE_MAX], more[96] = "";
-	struct text place = {0};
+	char grown[TEXT_SIZE_MAX], more[96] = "";
+	struct text place = {0}, rate = {0};
 
 	/* Growth that cannot matter is in the table, not in the verdict. */
 	if (!d->growth.n || (g->bytes < MIB && g->bytes * 100 < d->t->amount[TOTAL_REQUESTED].peak))
 		return;
 	verdict_place(&place, r->m, g->stack);
+	growth_rate(&rate, r, &d->growth);
 	if (d->growth.n > 1)
 		snprintf(more, sizeof more, "; %zu other stack%s grow%s too", d->growth.n - 1,
-		         d->growth.n > 2 ? "s" : "", d->growth.n > 2 ? "" : "s");
-	verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, about %s per %s, kept by %s%s.",
-	            text_bytes(grown, g->bytes), text_bytes(slope, (uint64_t)g->slope), per[d->growth.unit],
-	            place.s, more);
-	verdict_say(v, TONE_ADVICE, 60,
-	            "Look there for what is stored and never dropped, such as results kept with "
-	            "their graph, a cache or a list.");
+			 d->growth.n > 2 ? "s" : "", d->growth.n > 2 ? "" : "s");
+	text_bytes(grown, g->bytes);
+	if (!d->growth.repeats) {
+		verdict_say(v, TONE_WARNING, 56,
+			    "Memory builds up: %s more, %s, kept by %s%s. Nothing repeats in this recording, so this "
+			    "may be setting up as well as a leak.",
+			    grown, rate.s, place.s, more);
+	} else {
+		verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, %s, kept by %s%s.", grown, rate.s, place.s, more);
+		verdict_say(v, TONE_ADVICE, 60,
+			    "Look there for what is stored and never dropped, such as results kept with their graph, "
+			    "a cache or a list.");
+	}
 	text_free(&place);
+	text_free(&rate);
 }
 
 static void say_leaks(struct verdict *v, const struct report *r, const struct report_device *d)

@@ -74,17 +74,17 @@ static void draw_row(struct page *p, const struct chart *c, unsigned row)
 	text_free(&t);
 }
 
-static void axis(struct page *p, const struct model *m, size_t columns)
+static void axis(struct page *p, const struct model *m, bool by_time, size_t columns)
 {
 	char left[TEXT_SIZE_MAX], right[TEXT_SIZE_MAX];
 	size_t n = m->ev.n - m->n_initial;
 
-	if (m->has_time) {
+	if (by_time) {
 		text_ns(left, m->ev.t_ns[m->n_initial]);
 		text_ns(right, m->ev.t_ns[m->ev.n - 1]);
 	} else {
 		snprintf(left, sizeof left, "event 0");
-		text_count(right, n - 1);
+		snprintf(right, sizeof right, "%zu", n - 1);
 	}
 	page_ink(p, INK_DIM);
 	fprintf(p->f, "%*s%s", LABEL + 2, "", left);
@@ -116,5 +116,5 @@ void chart_memory(struct page *p, const struct model *m, const struct device_tot
 		draw_row(p, &c, row);
 		page_ink(p, INK_PLAIN);
 	}
-	axis(p, m, c.columns);
+	axis(p, m, d->profile->by_time, c.columns);
 }

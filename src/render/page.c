@@ -169,6 +169,42 @@ void page_elide(struct text *t, const struct page *p, const char *s, size_t colu
 	add_clean(t, p, s + tail, n - tail);
 }
 
+const char *page_arrow(const struct page *p)
+{
+	return p->unicode ? " \xe2\x86\x90 " : " <- ";
+}
+
+void page_elide_steps(struct text *t, const struct page *p, const char *s, size_t columns)
+{
+	const char *arrow = page_arrow(p), *dots = p->unicode ? "\xe2\x80\xa6" : "...";
+	size_t more = page_columns(arrow) + page_columns(dots);
+	const char *end = s + strlen(s), *at;
+	struct text part = {0};
+
+	if (page_columns(s) <= columns) {
+		page_elide(t, p, s, columns);
+		return;
+	}
+	/* The longest run of whole steps that leaves room for the dots; the first step in any case. */
+	for (at = s; (at = strstr(at, arrow)); at += strlen(arrow)) {
+		part.n = 0;
+		text_add(&part, s, (size_t)(at - s));
+		if (page_columns(part.s) + more > columns && end != s + strlen(s))
+			break;
+		end = at;
+	}
+	part.n = 0;
+	text_add(&part, s, (size_t)(end - s));
+	if (end == s + strlen(s) || page_columns(part.s) + more > columns) {
+		page_elide(t, p, part.s, columns);
+	} else {
+		page_elide(t, p, part.s, columns - more);
+		text_puts(t, arrow);
+		text_puts(t, dots);
+	}
+	text_free(&part);
+}
+
 void page_paragraph(struct page *p, enum ink ink, const char *mark, const char *text)
 {
 	struct text clean = {0};

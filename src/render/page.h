@@ -31,4 +31,9 @@ size_t page_columns(const char *s);
 /* At most `columns` of s, with an ellipsis in the middle if something had to go. */
 void page_elide(struct text *t, const struct page *p, const char *s, size_t columns);
 
+/* The same for steps joined by page_arrow: those that do not fit are left out at the end, whole. */
+void page_elide_steps(struct text *t, const struct page *p, const char *s, size_t columns);
+/* " ← " or " <- ". */
+const char *page_arrow(const struct page *p);
+
 #endif

@@ -272,6 +272,36 @@ void section_frag(const struct section *s)
 	}
 }
 
+static void one_failure(const struct section *s, const struct oom *x, bool examined)
+{
+	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], time[TEXT_SIZE_MAX];
+	struct text line = {0}, where = {0};
+
+	text_printf(&line, "event %s%s%s: %s", text_count(event, (uint64_t)x->event), s->r->m->has_time ? ", " : "",
+		    s->r->m->has_time ? text_ns(time, x->t_ns) : "", text_bytes(size, x->size));
+	if (examined)
+		text_printf(&line, ", %s", oom_cause_name(x->cause));
+	page_line(s->p, "  %s", line.s);
+	stack_line(&where, s->p, s->r->m, x->stack);
+	line.n = 0;
+	page_elide_steps(&line, s->p, where.s, s->p->width - 4);
+	page_line(s->p, "    %s", line.s);
+	text_free(&line);
+	text_free(&where);
+}
+
+static void failure_facts(struct table *t, const struct oom *x)
+{
+	table_bytes(t, x->size);
+	table_bytes(t, x->free);
+	table_bytes(t, x->total);
+	table_bytes(t, x->live);
+	table_bytes(t, x->cached);
+	table_count(t, x->holes);
+	table_bytes(t, x->largest);
+	table_bytes(t, x->missing);
+}
+
 void section_oom(const struct section *s)
 {
 	const struct ooms *o = &s->d->ooms;
@@ -281,26 +311,18 @@ void section_oom(const struct section *s)
 	if (!o->n && !s->asked)
 		return;
 	page_heading(s->p, "FAILED ALLOCATIONS");
-	if (!o->n) {
-		page_line(s->p, "  None.");
-		return;
-	}
-	table_begin(&t, "rrrrrrll", "EVENT", "TIME", "ASKED FOR", "DEVICE FREE", "CACHED", "LARGEST HOLE",
-	            "CAUSE", "WHERE");
 	for (i = 0; i < n; i++) {
-		const struct oom *x = &o->v[i];
-
-		table_count(&t, (uint64_t)x->event);
-		time_cell(&t, s, x->t_ns);
-		table_bytes(&t, x->size);
-		table_bytes(&t, x->free);
-		table_bytes(&t, x->cached);
-		table_bytes(&t, x->largest);
-		table_cell(&t, "%s", i < o->examined ? oom_cause_name(x->cause) : "");
-		stack_cell(&t, s, x->stack);
+		one_failure(s, &o->v[i], i < o->examined);
+		if (i >= o->examined)
+			continue;
+		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES", "LARGEST",
+			    "MISSING");
+		failure_facts(&t, &o->v[i]);
+		table_end(&t, s->p);
 	}
-	table_end(&t, s->p);
 	rest(s, n, o->n);
+	if (!o->n)
+		page_line(s->p, "  None.");
 }
 
 void section_churn(const struct section *s)

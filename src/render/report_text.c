@@ -27,8 +27,9 @@ static void title(struct page *p, const struct model *m)
 		text_printf(&line, "%s%s", dot, m->command);
 	if (m->rank >= 0)
 		text_printf(&line, "%srank %d", dot, m->rank);
-	text_printf(&line, "%s%s events", dot, text_count(count, m->ev.n - m->n_initial));
-	if (m->has_time && m->ev.n > m->n_initial)
+	text_printf(&line, "%s%s event%s", dot, text_count(count, m->ev.n - m->n_initial),
+		    m->ev.n - m->n_initial == 1 ? "" : "s");
+	if (m->has_time && m->ev.n > m->n_initial + 1)
 		text_printf(&line, " over %s",
 		            text_ns(time, m->duration_ns > 0
 		                              ? m->duration_ns

@@ -13,7 +13,7 @@ void stack_line(struct text *t, const struct page *p, const struct model *m, uin
 		text_puts(t, "(no stack recorded)");
 	for (i = 0; i < shown; i++) {
 		if (i)
-			text_puts(t, p->unicode ? " \xe2\x86\x90 " : " <- ");
+			text_puts(t, page_arrow(p));
 		frames_label(t, m, frame[at[i]]);
 	}
 }

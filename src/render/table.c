@@ -60,7 +60,10 @@ static void add_cell(struct text *line, const struct table *t, const struct page
 	size_t pad;
 
 	text_puts(&text, "");
-	page_elide(&text, p, s, width);
+	if (column + 1 == t->n)
+		page_elide_steps(&text, p, s, width);
+	else
+		page_elide(&text, p, s, width);
 	pad = width - page_columns(text.s);
 	text_printf(line, "%*s", GAP, "");
 	if (t->align[column] == 'r')

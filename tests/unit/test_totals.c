@@ -188,6 +188,34 @@ static void replacing_and_double_freeing_never_go_below_zero(void **state)
 	model_free(&m);
 }
 
+static void profiles_hold_the_peak_and_carry_values_through_quiet_times(void **state)
+{
+	struct model m;
+	struct totals t;
+	const struct profile *p;
+	uint64_t max = 0;
+	size_t i;
+
+	(void)state;
+	model_init(&m, "test");
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 1, .size = 100, .t_ns = 1);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 2, .size = 900, .t_ns = 2);
+	put(&m, GMS_K_DEVICE, GMS_A_FREE, .addr = 2, .t_ns = 3);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 3, .size = 5, .t_ns = 1000000);
+	m.history = HISTORY_COMPLETE;
+	model_link(&m);
+	totals_with_profiles(&t, &m);
+	p = t.device[0]->profile;
+	assert_false(p->by_time); /* nearly all of the time nothing happens */
+	for (i = 0; i < PROFILE_COLUMNS; i++)
+		max = p->requested[i] > max ? p->requested[i] : max;
+	assert_int_equal(max, 1000);
+	assert_int_equal(p->requested[PROFILE_COLUMNS - 2], 100);
+	assert_int_equal(p->requested[PROFILE_COLUMNS - 1], 105);
+	totals_free(&t);
+	model_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
