@@ -82,7 +82,7 @@ $(B)/pic/%.o: %.c
 $(PROGRAM): $(CLI_OBJ)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib/gpumemsnap' $(DEP_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/gpumemsnap' $(DEP_LIBS)
 
 $(L)/libgpumemsnap.so: $(call pic,$(REC_SRC)) $(wildcard src/record/*.map)
 	$(call say,LINK,$@)

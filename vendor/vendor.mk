@@ -8,7 +8,9 @@ CUDA_CFLAGS := $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME
 HAVE_CUDA   := $(shell printf '\043include <cuda.h>\n' | $(CC) $(CUDA_CFLAGS) -E - >/dev/null 2>&1 && echo 1)
 
 DEP_CFLAGS   = $(shell $(PKG_CONFIG) --cflags $(BUILD_PKGS))
-DEP_LIBS     = $(shell $(PKG_CONFIG) --libs $(BUILD_PKGS)) -lstdc++ -ldl -lm -lpthread
+DEP_LIBS     = $(shell $(PKG_CONFIG) --libs $(BUILD_PKGS)) $(LIBSTDCXX) -ldl -lm -lpthread
+# Only the demangler is used: from the archive it costs 100 KB and brings no newer glibc along.
+LIBSTDCXX    = $(if $(wildcard $(shell $(CC) -print-file-name=libstdc++.a)),-l:libstdc++.a,-lstdc++)
 CMOCKA_LIBS  = $(shell $(PKG_CONFIG) --libs cmocka)
 solib        = $(firstword $(wildcard $(addsuffix /$(1),$(shell $(CC) -print-search-dirs | sed -n 's/^libraries: =//p' | tr ':' ' '))))
 LIBUNWIND_SO = $(call solib,libunwind.so.8)
