@@ -35,8 +35,12 @@ static void now_live(struct spool_reader *r, const struct spool_event *ev)
 		*at = (uint32_t)r->n_live;
 		VEC_PUSH(r->live_row, r->n_live, r->cap_live);
 	}
-	r->live_row[*at] = (struct spool_live){
-		.addr = ev->addr, .context = ev->context, .op = ev->w.op, .device = ev->w.device, .alive = true};
+	r->live_row[*at] = (struct spool_live){.addr = ev->addr,
+					       .t_ns = ev->t_ns,
+					       .context = ev->context,
+					       .op = ev->w.op,
+					       .device = ev->w.device,
+					       .alive = true};
 }
 
 /* --- into the model ---------------------------------------------------------------------------------------- */
@@ -116,13 +120,16 @@ static void take_event(struct spool_reader *r, const struct spool_event *ev, uin
 	if (ev->w.op == GMS_OP(GMS_K_CONTEXT, GMS_A_FREE))
 		context_gone(r, ev, thread);
 	if (action == GMS_A_ALLOC) {
+		l = find_live(r, ev->w.op, ev->addr);
+		if (l && r->h.window_ns && l->t_ns == ev->t_ns)
+			return; /* folded already, when the process was killed */
 		now_live(r, ev);
 	} else if (action == GMS_A_FREE) {
 		l = find_live(r, ev->w.op, ev->addr);
 		if (!l && r->tracks && ((ev->w.flags & SPOOL_WHILE_OFF) || r->h.filtered))
 			return;
 		if (!l && r->h.window_ns && ev->t_ns == r->h.window_ns)
-			return;
+			return; /* likewise */
 		if (l)
 			l->alive = false;
 	} else if (action == GMS_A_OTHER && r->tracks) {

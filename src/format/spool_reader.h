@@ -77,7 +77,7 @@ struct spool_reader {
 
 	struct map64 live; /* address in its space → row of live_row, if `tracks` */
 	struct spool_live {
-		uint64_t addr;
+		uint64_t addr, t_ns;
 		uint16_t context;
 		uint8_t op, device;
 		bool alive;

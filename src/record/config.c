@@ -29,6 +29,13 @@ static const char *value_of(const char *s, const char *key)
 	return !strncmp(s, key, n) && s[n] == '=' ? s + n + 1 : NULL;
 }
 
+static bool is(const char *v, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(v, word, n) && (v[n] == ',' || !v[n]);
+}
+
 static void take(const char *s)
 {
 	struct rec_options *o = &rec_options;
@@ -37,7 +44,7 @@ static void take(const char *s)
 	if ((v = value_of(s, "parent")))
 		o->parent = (int)number(v);
 	else if ((v = value_of(s, "stacks")))
-		o->stack_alloc = strncmp(v, "none", 4) != 0, o->stack_free = !strncmp(v, "all", 3);
+		o->stack_alloc = !is(v, "none"), o->stack_free = !is(v, "none") && !is(v, "alloc");
 	else if ((v = value_of(s, "depth")))
 		o->depth = (uint32_t)number(v);
 	else if ((v = value_of(s, "python")))

@@ -160,7 +160,7 @@ uint8_t rec_device(struct rec_lane *lane, uint16_t *context);
 
 /* --- the flight recorder (fold.c); all under the spool's lock -------------------------------- */
 /* What is known of a chunk besides its content. */
-enum rec_chunk_use { REC_CHUNK_OPEN, REC_CHUNK_FULL, REC_CHUNK_OTHER };
+enum rec_chunk_use { REC_CHUNK_OPEN, REC_CHUNK_FULL, REC_CHUNK_FREE, REC_CHUNK_OTHER };
 struct rec_chunk {
 	struct spool_chunk *chunk;
 	uint64_t next_ns; /* no event that is still there is older */
