@@ -7,7 +7,7 @@ static void lost(void)
 }
 
 /* Times of a chunk never run backwards, also where a chunk came from another thread. */
-static uint64_t stamp(struct rec_lane *lane, uint64_t t_ns)
+uint64_t rec_stamp(struct rec_lane *lane, uint64_t t_ns)
 {
 	if (t_ns < lane->last_ns)
 		t_ns = lane->last_ns;
@@ -18,7 +18,7 @@ static uint64_t stamp(struct rec_lane *lane, uint64_t t_ns)
 static struct spool_word fill(struct rec_lane *lane, struct spool_event *e, const struct rec_event *ev,
 			      uint64_t t_ns, uint32_t stack)
 {
-	e->t_ns = stamp(lane, t_ns);
+	e->t_ns = rec_stamp(lane, t_ns);
 	e->addr = ev->addr;
 	e->size = ev->size;
 	e->stack = stack;

@@ -1,18 +1,17 @@
 /* hook.c: from "a call got or gave back memory" to events. */
 #include "record/hook.h"
 
-/* The stream's device and index. A stream is asked once for its context; nearly always it is the
- * current one. */
-static void place(struct rec_lane *lane, const struct rec_about *a, struct rec_event *ev)
+/* Device, stream, pool and context of the event; returns the pool's handle. */
+static uint64_t place(struct rec_lane *lane, const struct rec_about *a, struct rec_event *ev)
 {
+	uint64_t pool = a->pool;
+
 	ev->device = rec_device(lane, &ev->context);
 	if (a->stream_ordered) {
-		uint64_t pool = a->pool;
-
 		ev->stream = rec_stream(lane, a->stream, ev->device);
 		if (ev->stream)
 			ev->device = rec_stream_device(ev->stream);
-		if (!pool && a->addr + a->size)
+		if (!pool && a->size)
 			pool = rec_current_pool(ev->device);
 		ev->pool = rec_pool(lane, pool, ev->device);
 		if (a->pool)
@@ -25,14 +24,24 @@ static void place(struct rec_lane *lane, const struct rec_about *a, struct rec_e
 	if (a->kind == GMS_K_CONTEXT) /* its own, not the current one */
 		ev->context = rec_context(lane, a->addr, ev->device);
 	else if (a->kind == GMS_K_POOL)
-		ev->pool = rec_pool(lane, a->pool, ev->device);
+		ev->pool = rec_pool(lane, pool, ev->device);
+	return pool;
+}
+
+/* From time to time an allocation brings a look at what the device and the pool hold. */
+static void samples(struct rec_lane *lane, const struct rec_event *ev, uint64_t pool, uint64_t now)
+{
+	if (ev->device < REC_DEVICES && now - rec_sampled_ns[ev->device] >= rec_options.sample)
+		rec_sample(lane, ev->device, now);
+	if (ev->pool && pool)
+		rec_pool_sample(lane, pool, ev->pool, ev->device, now);
 }
 
 static void put(struct rec_site site, enum gms_action action, const struct rec_about *a, CUresult r, bool with_stack,
 		bool off)
 {
 	struct rec_event ev = {.op = GMS_OP(a->kind, action), .addr = a->addr, .size = a->size};
-	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX;
+	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX, pool;
 	struct rec_lane *lane;
 	uint32_t stack;
 	int saved;
@@ -42,14 +51,14 @@ static void put(struct rec_site site, enum gms_action action, const struct rec_a
 	lane = rec_begin(site, &saved);
 	if (!lane)
 		return;
-	place(lane, a, &ev);
+	pool = place(lane, a, &ev);
 	stack = with_stack ? rec_stack(lane, site) : 0;
 	if (action == GMS_A_FAIL)
 		rec_put_fail(lane, &ev, now, stack, (int)r, free, total);
 	else
 		rec_put(lane, &ev, now, stack, off);
-	if (ev.device < REC_DEVICES && now - rec_sampled_ns[ev.device] >= rec_options.sample && action == GMS_A_ALLOC)
-		rec_sample(lane, ev.device, now);
+	if (action == GMS_A_ALLOC)
+		samples(lane, &ev, pool, now);
 	rec_end(lane, saved);
 }
 

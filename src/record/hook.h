@@ -57,5 +57,6 @@ bool rec_captured_free(uint64_t stream);
 
 /* hook_pool.c */
 uint64_t rec_current_pool(uint8_t device); /* handle, 0 if not known */
+void rec_pool_sample(struct rec_lane *lane, uint64_t handle, uint16_t pool, uint8_t device, uint64_t now);
 
 #endif

@@ -2,7 +2,7 @@
  * they come and go, because memory dies with them.
  */
 #include "record/hook.h"
-#include <unistd.h>
+#include <stdlib.h>
 
 /* Changes whenever any thread's idea of its current context may be wrong. */
 uint32_t rec_ctx_generation = 1;
@@ -252,12 +252,36 @@ PRIMARY_GONE(cuDevicePrimaryCtxRelease_v2, false)
 PRIMARY_GONE(cuDevicePrimaryCtxReset, true)
 PRIMARY_GONE(cuDevicePrimaryCtxReset_v2, true)
 
-/* --- start ---------------------------------------------------------------------------------------------- */
+/* --- start and end ------------------------------------------------------------------------------------- */
+/* What the devices hold when the program ends. */
+static void last_samples(void)
+{
+	struct rec_lane *lane;
+	CUcontext dropped;
+	unsigned d;
+	int saved;
+
+	if (rec_mode() != REC_ALL || !(lane = rec_begin(REC_SITE, &saved)))
+		return;
+	for (d = 0; d < REC_DEVICES; d++) {
+		if (!described[d] || !primary[d] ||
+		    REAL(cuCtxPushCurrent_v2)((CUcontext)(uintptr_t)primary[d]) != CUDA_SUCCESS)
+			continue;
+		rec_sample(lane, (uint8_t)d, rec_now());
+		REAL(cuCtxPopCurrent_v2)(&dropped);
+	}
+	rec_end(lane, saved);
+}
+
 HOOK cuInit(unsigned flags)
 {
+	static bool registered;
 	CUresult r = REAL(cuInit)(flags);
 
 	rec_mode(); /* a process that uses the driver has a spool, whatever it does next */
 	rec_head->gpu_calls++;
+	/* Registered after the driver's own exit handler, so it runs before it. */
+	if (r == CUDA_SUCCESS && rec_running() && !__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED))
+		atexit(last_samples);
 	return r;
 }

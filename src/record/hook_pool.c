@@ -29,6 +29,55 @@ static void pools_changed(void)
 		__atomic_store_n(&current_pool[d], 0, __ATOMIC_RELAXED);
 }
 
+/* What a pool holds, as a POOL.info event, at most so often. Pools change faster than the device. */
+static uint64_t *sampled_ns; /* of each pool's number */
+
+static void put_sample(struct rec_lane *lane, uint64_t handle, uint16_t pool, uint8_t device)
+{
+	struct rec_event ev = {.op = GMS_OP(GMS_K_POOL, GMS_A_INFO), .device = device, .pool = pool};
+	CUmemoryPool p = (CUmemoryPool)(uintptr_t)handle;
+	cuuint64_t reserved, used;
+
+	if (!handle || REAL(cuMemPoolGetAttribute)(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) ||
+	    REAL(cuMemPoolGetAttribute)(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used))
+		return;
+	ev.addr = used;
+	ev.size = reserved;
+	rec_put(lane, &ev, rec_now(), 0, false);
+}
+
+void rec_pool_sample(struct rec_lane *lane, uint64_t handle, uint16_t pool, uint8_t device, uint64_t now)
+{
+	uint64_t *all = __atomic_load_n(&sampled_ns, __ATOMIC_ACQUIRE), last;
+
+	if (!all) {
+		uint64_t *none = NULL;
+
+		all = rec_memory((SPOOL_MANY + 1) * sizeof *all);
+		if (!all || !__atomic_compare_exchange_n(&sampled_ns, &none, all, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return;
+	}
+	last = __atomic_load_n(&all[pool], __ATOMIC_RELAXED);
+	if (now - last < rec_options.sample / 8 || (!rec_options.sample && last))
+		return;
+	if (__atomic_compare_exchange_n(&all[pool], &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		put_sample(lane, handle, pool, device);
+}
+
+/* Now, whatever the time: after a call that changes what a pool holds. */
+static void sample(struct rec_site site, uint64_t pool)
+{
+	struct rec_lane *lane;
+	uint8_t device;
+	int saved;
+
+	if (rec_mode() != REC_ALL || !(lane = rec_begin(site, &saved)))
+		return;
+	device = rec_device_of_pool(pool);
+	put_sample(lane, pool, rec_pool(lane, pool, device), device);
+	rec_end(lane, saved);
+}
+
 HOOK cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 {
 	CUresult r = REAL(cuDeviceSetMemPool)(device, pool);
@@ -130,21 +179,6 @@ static struct rec_about about(uint64_t pool, const CUmemLocation *at)
 											     : REC_NO_DEVICE};
 }
 
-/* What a pool holds, as a POOL.info event. */
-static void sample(struct rec_site site, uint64_t pool, uint8_t device)
-{
-	struct rec_about a = {.kind = GMS_K_POOL, .pool = pool, .known_device = true, .device = device};
-	CUmemoryPool p = (CUmemoryPool)(uintptr_t)pool;
-	cuuint64_t reserved, used;
-
-	if (!pool || REAL(cuMemPoolGetAttribute)(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) ||
-	    REAL(cuMemPoolGetAttribute)(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used))
-		return;
-	a.addr = used;
-	a.size = reserved;
-	rec_note(site, GMS_A_INFO, a);
-}
-
 HOOK cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
 	CUresult r = REAL(cuMemPoolCreate)(pool, props);
@@ -173,8 +207,8 @@ HOOK cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 {
 	CUresult r = REAL(cuMemPoolTrimTo)(pool, keep);
 
-	if (r == CUDA_SUCCESS && rec_mode() == REC_ALL)
-		sample(REC_SITE, (uintptr_t)pool, rec_device_of_pool((uintptr_t)pool));
+	if (r == CUDA_SUCCESS)
+		sample(REC_SITE, (uintptr_t)pool);
 	return r;
 }
 
@@ -182,8 +216,8 @@ HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, voi
 {
 	CUresult r = REAL(cuMemPoolSetAttribute)(pool, attribute, value);
 
-	if (r == CUDA_SUCCESS && rec_mode() == REC_ALL)
-		sample(REC_SITE, (uintptr_t)pool, rec_device_of_pool((uintptr_t)pool));
+	if (r == CUDA_SUCCESS)
+		sample(REC_SITE, (uintptr_t)pool);
 	return r;
 }
 

@@ -1,4 +1,5 @@
 /* init.c: when the recorder wakes, what makes it stop, and how a process's recording ends. */
+#include "record/phases.h"
 #include "record/rec.h"
 #include "record/resolve.h"
 #include <errno.h>
@@ -213,6 +214,7 @@ static void prepare(void)
 	pthread_atfork(NULL, NULL, forked_unseen);
 	rec_threads_init();
 	rec_stacks_init();
+	rec_trigger_init();
 	at_quick_exit(rec_quick_exit);
 }
 

@@ -214,6 +214,7 @@ struct rec_event {
 	uint16_t stream, pool, context;
 	uint64_t addr, size;
 };
+uint64_t rec_stamp(struct rec_lane *lane, uint64_t t_ns); /* times of a chunk never run backwards */
 void rec_put(struct rec_lane *lane, const struct rec_event *ev, uint64_t t_ns, uint32_t stack, bool off);
 void rec_put_fail(struct rec_lane *lane, const struct rec_event *ev, uint64_t t_ns, uint32_t stack, int error,
 		  uint64_t free, uint64_t total);
