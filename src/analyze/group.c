@@ -7,10 +7,8 @@
 
 struct grouping {
 	const struct model *m;
-	enum group_by by;
-	uint32_t *place;    /* of a key in out->rows, plus one */
-	uint32_t *of_stack; /* key of a stack plus one, 0: not asked yet */
-	uint32_t *phase;
+	struct group_keys keys;
+	uint32_t *place; /* of a key in out->rows, plus one */
 	struct groups *out;
 	size_t cap;
 };
@@ -74,13 +72,13 @@ uint32_t *group_phases(const struct model *m, uint8_t device)
 	return column;
 }
 
-static uint32_t key_of_stack(struct grouping *g, uint32_t stack)
+static uint32_t key_of_stack(const struct group_keys *k, uint32_t stack)
 {
-	size_t start = frames_start(g->m, stack), n;
-	const uint32_t *frame = model_stack_frames(g->m, stack, &n);
-	const struct frame *f = start < n ? &g->m->frames.v[frame[start]] : &g->m->frames.v[0];
+	size_t start = frames_start(k->m, stack), n;
+	const uint32_t *frame = model_stack_frames(k->m, stack, &n);
+	const struct frame *f = start < n ? &k->m->frames.v[frame[start]] : &k->m->frames.v[0];
 
-	return g->by == BY_FUNCTION ? f->function : g->by == BY_FILE ? f->file : f->module;
+	return k->by == BY_FUNCTION ? f->function : k->by == BY_FILE ? f->file : f->module;
 }
 
 static uint32_t size_class(uint64_t size)
@@ -88,17 +86,17 @@ static uint32_t size_class(uint64_t size)
 	return size ? 63u - (uint32_t)__builtin_clzll(size) : 0;
 }
 
-static uint32_t key_of(struct grouping *g, size_t row)
+uint32_t group_key(struct group_keys *k, size_t row)
 {
-	const struct columns *c = &g->m->ev;
+	const struct columns *c = &k->m->ev;
 	uint32_t stack = c->stack[row], phase;
 
-	switch (g->by) {
+	switch (k->by) {
 	case BY_STACK:
 		return stack;
 	case BY_PHASE:
-		phase = g->phase[row];
-		return phase ? g->m->phases[phase - 1].name : 0;
+		phase = k->phase[row];
+		return phase ? k->m->phases[phase - 1].name : 0;
 	case BY_STREAM:
 		return c->stream[row];
 	case BY_THREAD:
@@ -110,17 +108,17 @@ static uint32_t key_of(struct grouping *g, size_t row)
 	case BY_KIND:
 		return GMS_OP_KIND(c->op[row]);
 	default:
-		if (!g->of_stack[stack])
-			g->of_stack[stack] = key_of_stack(g, stack) + 1;
-		return g->of_stack[stack] - 1;
+		if (!k->of_stack[stack])
+			k->of_stack[stack] = key_of_stack(k, stack) + 1;
+		return k->of_stack[stack] - 1;
 	}
 }
 
-static size_t keys(const struct grouping *g)
+static size_t count_keys(const struct group_keys *k)
 {
-	switch (g->by) {
+	switch (k->by) {
 	case BY_STACK:
-		return g->m->stacks.n;
+		return k->m->stacks.n;
 	case BY_STREAM:
 	case BY_THREAD:
 	case BY_POOL:
@@ -129,8 +127,25 @@ static size_t keys(const struct grouping *g)
 	case BY_KIND:
 		return 64;
 	default:
-		return g->m->strings.n;
+		return k->m->strings.n;
 	}
+}
+
+void group_keys_make(struct group_keys *k, const struct model *m, uint8_t device, enum group_by by)
+{
+	*k = (struct group_keys){.m = m, .by = by};
+	k->n = count_keys(k);
+	if (by == BY_FUNCTION || by == BY_FILE || by == BY_MODULE)
+		k->of_stack = mem_zalloc(m->stacks.n, sizeof *k->of_stack);
+	if (by == BY_PHASE)
+		k->phase = group_phases(m, device);
+}
+
+void group_keys_free(struct group_keys *k)
+{
+	free(k->of_stack);
+	free(k->phase);
+	*k = (struct group_keys){0};
 }
 
 static struct group_row *row_of(struct grouping *g, uint32_t key)
@@ -167,7 +182,7 @@ static void add_all(struct grouping *g, uint8_t device, size_t peak_row)
 
 		if (role[c->op[row]] != LIVE_ALLOC || c->device[row] != device)
 			continue;
-		r = row_of(g, key_of(g, row));
+		r = row_of(g, group_key(&g->keys, row));
 		if (row >= g->m->n_initial) {
 			r->allocs++;
 			r->alloc_bytes += c->size[row];
@@ -185,20 +200,16 @@ static void add_all(struct grouping *g, uint8_t device, size_t peak_row)
 
 void group_make(const struct model *m, uint8_t device, enum group_by by, size_t peak_row, struct groups *out)
 {
-	struct grouping g = {.m = m, .by = by, .out = out};
+	struct grouping g = {.m = m, .out = out};
 
 	*out = (struct groups){.by = by};
-	g.place = mem_zalloc(keys(&g), sizeof *g.place);
-	if (by == BY_FUNCTION || by == BY_FILE || by == BY_MODULE)
-		g.of_stack = mem_zalloc(m->stacks.n, sizeof *g.of_stack);
-	if (by == BY_PHASE)
-		g.phase = group_phases(m, device);
+	group_keys_make(&g.keys, m, device, by);
+	g.place = mem_zalloc(g.keys.n, sizeof *g.place);
 	add_all(&g, device, peak_row);
 	if (out->n)
 		qsort(out->rows, out->n, sizeof *out->rows, most_first);
 	free(g.place);
-	free(g.of_stack);
-	free(g.phase);
+	group_keys_free(&g.keys);
 }
 
 void group_free(struct groups *g)

@@ -43,6 +43,19 @@ void group_label(struct text *t, const struct model *m, enum group_by by, uint32
 #define GROUP_WORDS "stack|function|file|module|phase|stream|thread|pool|size|kind"
 enum group_by group_parse(const char *word);
 
+/* The key of every allocation by one property: make, ask for rows that allocate, free. */
+struct group_keys {
+	size_t n; /* all keys are below this */
+	/* private */
+	const struct model *m;
+	enum group_by by;
+	uint32_t *of_stack; /* key of a stack plus one, 0: not asked yet */
+	uint32_t *phase;
+};
+void group_keys_make(struct group_keys *k, const struct model *m, uint8_t device, enum group_by by);
+uint32_t group_key(struct group_keys *k, size_t row);
+void group_keys_free(struct group_keys *k);
+
 /* The innermost phase (index + 1, 0: none) that is open at every row, as a column; free() it. */
 uint32_t *group_phases(const struct model *m, uint8_t device);
 

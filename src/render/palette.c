@@ -93,6 +93,17 @@ uint32_t palette_category(uint32_t n)
 	return tier == 1 ? palette_mix(rgb, 0xffffff, 45) : tier == 2 ? palette_mix(rgb, 0x000000, 35) : rgb;
 }
 
+uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t stack)
+{
+	uint32_t place = rank_of(r, stack);
+
+	if (!stack)
+		return p->unknown;
+	/* Beyond the ranking a stack has one of the weaker colours, by chance but always the same. */
+	return palette_category(place != RANK_NONE ? place
+						   : PALETTE_CATEGORIES + (uint32_t)(hash_u64(stack) % (2 * PALETTE_CATEGORIES)));
+}
+
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent)
 {
 	uint32_t out = 0;

@@ -8,6 +8,7 @@
 #define RENDER_PALETTE_H
 
 #include "analyze/code.h"
+#include "analyze/rank.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ uint32_t palette_code(const struct palette *p, enum code code, const char *name)
 /* The colour of the n-th most important thing; after 12 strong ones come 12 lighter and 12 darker, then
  * again. */
 uint32_t palette_category(uint32_t n);
+/* A stack's colour, the same in every picture of a recording. */
+uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t stack);
 /* Part of the way from colour to another. */
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent);
 /* Black or white, whichever reads better on it. */
