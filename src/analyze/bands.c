@@ -20,7 +20,8 @@ int bands_column(const struct bands_axis *x, int64_t t)
 		return 0;
 	if (t >= x->to)
 		return x->columns - 1;
-	return (int)((unsigned __int128)(uint64_t)(t - x->from) * (unsigned)x->columns / (uint64_t)(x->to - x->from));
+	return (int)((unsigned __int128)(uint64_t)(t - x->from) * (unsigned)x->columns /
+	             (uint64_t)(x->to - x->from));
 }
 
 static void find_peak(struct making *k)
@@ -93,7 +94,7 @@ static void add_block(struct making *k, struct weight *w, size_t row)
 	/* The row before the window's first row is as good as the window's state. */
 	size_t peak = k->b->peak_row, end;
 	int64_t t0 = row < k->m->n_initial || c->t_ns[row] < k->x->from ? k->x->from : c->t_ns[row],
-		t1 = end_of(k, row, &end);
+	        t1 = end_of(k, row, &end);
 	uint32_t key = group_key(&k->keys, row);
 
 	if (t1 < t0)
@@ -196,7 +197,7 @@ static void fill_columns(struct making *k)
 }
 
 void bands_make(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
-		const struct bands_axis *x, size_t max)
+                const struct bands_axis *x, size_t max)
 {
 	struct making k = {.m = m, .x = x, .device = device, .b = b};
 
@@ -238,7 +239,7 @@ static void see(int column, uint64_t v, size_t at, uint64_t *high, uint64_t *low
 }
 
 void bands_of_series(const struct model *m, uint8_t device, const struct bands_axis *x, const uint64_t *value,
-		     uint64_t *high, uint64_t *low, size_t *row)
+                     uint64_t *high, uint64_t *low, size_t *row)
 {
 	uint64_t last = MODEL_UNKNOWN;
 	size_t last_row = SIZE_MAX;
@@ -259,8 +260,8 @@ void bands_of_series(const struct model *m, uint8_t device, const struct bands_a
 		bool inside = !end && r >= m->n_initial && m->ev.t_ns[r] >= x->from;
 		int upto = end ? x->columns - 1 : inside ? bands_column(x, m->ev.t_ns[r]) : -1;
 		while (column < upto)
-			see(++column, last, last_row, last == MODEL_UNKNOWN ? NULL : high, last == MODEL_UNKNOWN ? NULL : low,
-			    row);
+			see(++column, last, last_row, last == MODEL_UNKNOWN ? NULL : high,
+			    last == MODEL_UNKNOWN ? NULL : low, row);
 		if (end)
 			break;
 		last = value[r];

@@ -34,17 +34,18 @@ struct bands {
 	size_t n;
 	uint64_t *high, *low; /* per column */
 	uint64_t peak;        /* of the window */
-	size_t peak_row;      /* the row after which it is reached first; SIZE_MAX: before the window's first */
+	size_t peak_row; /* the row after which it is reached first; SIZE_MAX: before the window's first */
 	int peak_column;
 };
 /* The live blocks of a device (live.h), at most max ≤ BANDS_MAX bands besides the rest. */
 void bands_make(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
-		const struct bands_axis *x, size_t max);
+                const struct bands_axis *x, size_t max);
 void bands_free(struct bands *b);
 
-/* A series (series.h: a value after each row) by columns: highest, lowest, and the row of the highest (SIZE_MAX:
- * none). Unknown values do not count; a column without any is MODEL_UNKNOWN. Any of the three may be NULL. */
+/* A series (series.h: a value after each row) by columns: highest, lowest, and the row of the highest
+ * (SIZE_MAX: none). Unknown values do not count; a column without any is MODEL_UNKNOWN. Any of the three may
+ * be NULL. */
 void bands_of_series(const struct model *m, uint8_t device, const struct bands_axis *x, const uint64_t *value,
-		     uint64_t *high, uint64_t *low, size_t *row);
+                     uint64_t *high, uint64_t *low, size_t *row);
 
 #endif

@@ -2,6 +2,7 @@
 #include "analyze/code.h"
 #include "analyze/frames.h"
 #include "base/mem.h"
+#include <stdlib.h>
 #include <string.h>
 
 static bool starts_any(const char *s, const char *const *words)
@@ -27,8 +28,8 @@ static bool is_python(const char *file)
 
 static bool is_cuda(const char *function, const char *module)
 {
-	static const char *const file[] = {"libcuda",	 "libcublas", "libcudnn", "libcufft", "libcusparse", "libcurand",
-					   "libcusolver", "libnccl",   "libnv",	   NULL};
+	static const char *const file[] = {"libcuda",   "libcublas",   "libcudnn", "libcufft", "libcusparse",
+	                                   "libcurand", "libcusolver", "libnccl",  "libnv",    NULL};
 	static const char *const name[] = {"cuda", "cublas", "cudnn", "nccl", "cufft", "cusparse", NULL};
 
 	return starts_any(frames_base(module), file) || starts_any(function, name) ||
@@ -43,11 +44,10 @@ static bool has_python(const struct model *m)
 	return false;
 }
 
-static enum code code(const struct model *m, uint32_t frame, bool python)
+static enum code of_rank(const struct model *m, uint32_t frame, enum frame_rank rank)
 {
 	const struct frame *f = &m->frames.v[frame];
 	const char *function = model_text(m, f->function);
-	enum frame_rank rank = frames_rank(m, frame, python);
 
 	if (is_python(model_text(m, f->file)))
 		return rank == FRAME_USER ? CODE_YOURS : CODE_PYTHON;
@@ -58,19 +58,32 @@ static enum code code(const struct model *m, uint32_t frame, bool python)
 	return rank == FRAME_USER ? CODE_YOURS : CODE_NATIVE;
 }
 
-enum code code_of(const struct model *m, uint32_t frame)
+enum code code_of(struct code_memo *c, const struct model *m, uint32_t frame, unsigned *worth)
 {
-	return code(m, frame, has_python(m));
+	if (!c->known) {
+		c->known = mem_zalloc(m->frames.n + 1, 1);
+		c->python = has_python(m);
+	}
+	if (!c->known[frame]) {
+		enum frame_rank rank = frames_rank(m, frame, c->python);
+		enum code code = of_rank(m, frame, rank);
+		/* Python's frames have a place, which an operator's have not. */
+		unsigned w = rank == FRAME_USER       ? 4
+		             : rank == FRAME_NOISE    ? 0
+		             : code == CODE_PYTHON    ? 3
+		             : rank == FRAME_OPERATOR ? 2
+		                                      : 1;
+		c->known[frame] = (uint8_t)((code + 1u) | w << 4);
+	}
+	if (worth)
+		*worth = c->known[frame] >> 4;
+	return (enum code)((c->known[frame] & 15) - 1);
 }
 
-uint8_t *code_of_all(const struct model *m)
+void code_memo_free(struct code_memo *c)
 {
-	uint8_t *all = mem_alloc(m->frames.n + 1);
-	bool python = has_python(m);
-
-	for (size_t i = 0; i < m->frames.n; i++)
-		all[i] = (uint8_t)code(m, (uint32_t)i, python);
-	return all;
+	free(c->known);
+	*c = (struct code_memo){0};
 }
 
 void code_where(const struct model *m, uint32_t frame, bool line, struct text *out)
@@ -86,19 +99,47 @@ void code_where(const struct model *m, uint32_t frame, bool line, struct text *o
 		text_puts(out, frames_base(module));
 }
 
-void code_stack_name(const struct model *m, uint32_t stack, struct text *out)
+void code_stack_name(struct code_memo *c, const struct model *m, uint32_t stack, struct text *out)
 {
-	size_t at[2], n, depth;
+	size_t depth, i, inner = 0, own = SIZE_MAX;
+	unsigned most = 0, worth;
 	const uint32_t *f = model_stack_frames(m, stack, &depth);
 
-	n = frames_shown(m, stack, at, 2);
-	if (!n) {
+	if (!depth) {
 		text_puts(out, "no stack recorded");
 		return;
 	}
-	frames_label(out, m, f[at[0]]);
-	if (n == 2 && frames_rank(m, f[at[0]], frames_has_python(m, stack)) != FRAME_USER) {
+	for (i = 0; i < depth && own == SIZE_MAX; i++) {
+		code_of(c, m, f[i], &worth);
+		/* Operators call each other: the outermost is the one that was asked for. */
+		if (worth > most || (worth == 2 && most == 2)) {
+			inner = most == 3 ? inner : i;
+			most = most == 3 ? 3 : worth;
+		}
+		if (worth == 4)
+			own = i;
+	}
+	frames_label(out, m, f[inner]);
+	if (own != SIZE_MAX && own != inner) {
 		text_puts(out, " \xe2\x86\x90 ");
-		frames_label(out, m, f[at[1]]);
+		frames_label(out, m, f[own]);
+	}
+}
+
+void code_stack_difference(struct code_memo *c, const struct model *m, uint32_t stack, uint32_t other,
+                           struct text *out)
+{
+	size_t n, n_other, i = 0;
+	unsigned worth;
+	const uint32_t *f = model_stack_frames(m, stack, &n), *g = model_stack_frames(m, other, &n_other);
+
+	while (i < n && i < n_other && f[i] == g[i])
+		i++;
+	for (; i < n; i++) {
+		code_of(c, m, f[i], &worth);
+		if (worth) {
+			frames_label(out, m, f[i]);
+			return;
+		}
 	}
 }

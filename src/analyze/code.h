@@ -16,16 +16,25 @@ enum code {
 	CODE_UNKNOWN, /* no symbol */
 	CODES
 };
-enum code code_of(const struct model *m, uint32_t frame);
-/* The same for every frame of the model: one byte per frame, to be freed. */
-uint8_t *code_of_all(const struct model *m);
+
+/* What was told about frames of one model: strings are slow, so each is asked once. Start with {0}. */
+struct code_memo {
+	uint8_t *known; /* per frame: 1 + code, and worth << 4 */
+	bool python;
+};
+/* worth (may be NULL): how much the frame tells a reader, from 0 (plumbing) to 4 (own code). */
+enum code code_of(struct code_memo *c, const struct model *m, uint32_t frame, unsigned *worth);
+void code_memo_free(struct code_memo *c);
 
 /* Where a frame is, without folders: "conv.py:456", "conv.py", "libfoo.so" or "". */
 void code_where(const struct model *m, uint32_t frame, bool line, struct text *out);
 
-/* A stack in one line: the innermost frame that tells something and, if that one is a library's, the
- * program's own frame that led there: "conv2d conv.py:456 ← forward model.py:31". Stack 0 is "no stack
- * recorded". */
-void code_stack_name(const struct model *m, uint32_t stack, struct text *out);
+/* A stack in one line: the frame that tells most and, if that is a library's, the program's own frame that
+ * led there: "softmax functional.py:2159 ← forward model.py:31". Stack 0 is "no stack recorded". */
+void code_stack_name(struct code_memo *c, const struct model *m, uint32_t stack, struct text *out);
+/* Where two stacks of one name part: the innermost frame of `stack` that `other` does not share (plumbing
+ * left out), or nothing. */
+void code_stack_difference(struct code_memo *c, const struct model *m, uint32_t stack, uint32_t other,
+                           struct text *out);
 
 #endif

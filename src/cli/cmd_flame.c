@@ -109,7 +109,8 @@ static int draw(const struct flame_opts *o, const struct model *m, uint8_t devic
 	                                     .title = title.s,
 	                                     .subtitle = subtitle.s,
 	                                     .count = count,
-	                                     .invert = o->invert, .full = o->full},
+	                                     .invert = o->invert,
+	                                     .full = o->full},
 	             &o->drawing.look, font);
 	picture_meta(&p, "Title", "%s", o->drawing.title ? o->drawing.title : title.s);
 	picture_meta(&p, "Description", "%s", subtitle.s);

@@ -15,16 +15,22 @@ struct timeline_opts {
 };
 
 static const struct option_row timeline_options[] = {
-	{"view", 0, OPT_CHOICE, offsetof(struct timeline_opts, view), "active|reserved|segments", "what is drawn (default active)"},
-	{"group", 'g', OPT_CHOICE, offsetof(struct timeline_opts, group), GROUP_WORDS, "what a band is (default stack)"},
-	{"from", 0, OPT_STRING, offsetof(struct timeline_opts, from), "TIME", "begin there, e.g. 1.5s (default: the recording's begin)"},
-	{"to", 0, OPT_STRING, offsetof(struct timeline_opts, to), "TIME", "end there (default: the recording's end)"},
-	{"device", 'd', OPT_STRING, offsetof(struct timeline_opts, device), "N", "one device (default: all, below each other)"},
-	DRAWING_OPTIONS(offsetof(struct timeline_opts, drawing)),
-	{0},
+    {"view", 0, OPT_CHOICE, offsetof(struct timeline_opts, view), "active|reserved|segments",
+     "what is drawn (default active)"},
+    {"group", 'g', OPT_CHOICE, offsetof(struct timeline_opts, group), GROUP_WORDS,
+     "what a band is (default stack)"},
+    {"from", 0, OPT_STRING, offsetof(struct timeline_opts, from), "TIME",
+     "begin there, e.g. 1.5s (default: the recording's begin)"},
+    {"to", 0, OPT_STRING, offsetof(struct timeline_opts, to), "TIME",
+     "end there (default: the recording's end)"},
+    {"device", 'd', OPT_STRING, offsetof(struct timeline_opts, device), "N",
+     "one device (default: all, below each other)"},
+    DRAWING_OPTIONS(offsetof(struct timeline_opts, drawing)),
+    {0},
 };
 
-static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct model *m, struct err *e)
+static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct model *m,
+                       struct err *e)
 {
 	int64_t last = m->duration_ns > 0 && m->has_time ? m->duration_ns : 0, first = 0;
 
@@ -34,17 +40,20 @@ static int find_window(struct bands_axis *x, const struct timeline_opts *o, cons
 	}
 	x->from = first;
 	x->to = last;
-	if ((o->from && !snapshot_time(m, "from", o->from, &x->from, e)) || (o->to && !snapshot_time(m, "to", o->to, &x->to, e)))
+	if ((o->from && !snapshot_time(m, "from", o->from, &x->from, e)) ||
+	    (o->to && !snapshot_time(m, "to", o->to, &x->to, e)))
 		return -1;
 	if ((o->from || o->to) && x->from >= x->to)
-		return err_set(e, ERR_USAGE, NULL, -1, "--from must be before --to, and within the recording");
+		return err_set(e, ERR_USAGE, NULL, -1,
+		               "--from must be before --to, and within the recording");
 	if (x->to <= x->from)
 		x->to = x->from + 1;
 	return 0;
 }
 
 /* The devices to draw: those with events, or the one asked for. At least one. */
-static size_t find_devices(uint8_t *device, const struct timeline_opts *o, const struct model *m, struct err *e)
+static size_t find_devices(uint8_t *device, const struct timeline_opts *o, const struct model *m,
+                           struct err *e)
 {
 	bool has[256] = {0};
 	size_t n = 0;
@@ -80,7 +89,8 @@ static void write_title(struct text *t, const struct timeline_picture *pic)
 
 static void write_subtitle(struct text *t, const struct timeline_picture *pic)
 {
-	static const char *const by[] = {"stack", "function", "file", "module", "phase", "stream", "thread", "pool", "size", "kind"};
+	static const char *const by[] = {"stack",  "function", "file", "module", "phase",
+	                                 "stream", "thread",   "pool", "size",   "kind"};
 	const struct model *m = pic->m;
 	char events[TEXT_SIZE_MAX];
 	uint64_t n = 0;
@@ -89,18 +99,21 @@ static void write_subtitle(struct text *t, const struct timeline_picture *pic)
 		n += pic->panel[i].events;
 	text_printf(t, "%s", m->file);
 	if (pic->n == 1)
-		text_printf(t, " \xc2\xb7 GPU %u%s%s", pic->panel->device, *model_text(m, m->device[pic->panel->device].name) ? " " : "",
-			    model_text(m, m->device[pic->panel->device].name));
+		text_printf(t, " \xc2\xb7 GPU %u%s%s", pic->panel->device,
+		            *model_text(m, m->device[pic->panel->device].name) ? " " : "",
+		            model_text(m, m->device[pic->panel->device].name));
 	text_printf(t, " \xc2\xb7 %s events", text_count(events, n));
 	if (pic->view == TIMELINE_ACTIVE)
 		text_printf(t, " \xc2\xb7 by %s", by[pic->by]);
 	if (!m->complete)
 		text_puts(t, " \xc2\xb7 the recording is incomplete");
 	if (m->dropped_events && m->dropped_events != MODEL_UNKNOWN)
-		text_printf(t, " \xc2\xb7 %s earlier events were dropped", text_count(events, m->dropped_events));
+		text_printf(t, " \xc2\xb7 %s earlier events were dropped",
+		            text_count(events, m->dropped_events));
 }
 
-static void write_meta(struct picture *p, const struct timeline_picture *pic, const char *title, const char *subtitle)
+static void write_meta(struct picture *p, const struct timeline_picture *pic, const char *title,
+                       const char *subtitle)
 {
 	picture_meta(p, "Title", "%s", title);
 	picture_meta(p, "Description", "%s", subtitle);
@@ -108,14 +121,16 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 	if (pic->m->command)
 		picture_meta(p, "Command", "%s", pic->m->command);
 	picture_meta(p, "Window", "%lld to %lld %s", (long long)pic->axis.from, (long long)pic->axis.to,
-		     pic->m->has_time ? "ns" : "events");
+	             pic->m->has_time ? "ns" : "events");
 	for (size_t i = 0; i < pic->n; i++)
-		picture_meta(p, "Peak", "GPU %u: %llu bytes", pic->panel[i].device, (unsigned long long)pic->panel[i].peak);
+		picture_meta(p, "Peak", "GPU %u: %llu bytes", pic->panel[i].device,
+		             (unsigned long long)pic->panel[i].peak);
 }
 
 static int draw(const struct timeline_opts *o, const struct model *m, struct font *font, struct err *e)
 {
-	struct timeline_picture pic = {.m = m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
+	struct timeline_picture pic = {
+	    .m = m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
 	struct text title = {0}, subtitle = {0};
 	struct rank rank;
 	struct picture p;
@@ -173,9 +188,9 @@ static int timeline_run(const struct command *self, int argc, char **argv, struc
 
 extern const struct command cmd_timeline;
 const struct command cmd_timeline = {
-	.name = "timeline",
-	.usage = "[options] [SNAP] > timeline.png",
-	.summary = "draw memory over time, or the map of segments (PNG)",
-	.run = timeline_run,
-	.options = timeline_options,
+    .name = "timeline",
+    .usage = "[options] [SNAP] > timeline.png",
+    .summary = "draw memory over time, or the map of segments (PNG)",
+    .run = timeline_run,
+    .options = timeline_options,
 };

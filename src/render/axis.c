@@ -52,9 +52,9 @@ static int64_t decimal_step(int64_t range, int n)
 
 int64_t axis_time_step(int64_t range, int n, bool has_time)
 {
-	static const int64_t long_step[] = {10 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE,	  2 * MINUTE,
-					    5 * MINUTE,	 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,
-					    2 * HOUR,	 3 * HOUR,    6 * HOUR,	   12 * HOUR,	  24 * HOUR};
+	static const int64_t long_step[] = {10 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE,      2 * MINUTE,
+	                                    5 * MINUTE,  10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,
+	                                    2 * HOUR,    3 * HOUR,    6 * HOUR,    12 * HOUR,   24 * HOUR};
 	int64_t step = decimal_step(range, n);
 
 	if (!has_time || range <= 2 * MINUTE)
@@ -91,15 +91,16 @@ char *axis_time(char *buf, size_t size, int64_t t, int64_t step, bool has_time)
 	} else if (!t) {
 		snprintf(buf, size, "0");
 	} else if (left >= HOUR) {
-		snprintf(buf, size, "%s%" PRId64 ":%02" PRId64 ":%02" PRId64 " h", sign, left / HOUR, left % HOUR / MINUTE,
-			 left % MINUTE / SECOND);
+		snprintf(buf, size, "%s%" PRId64 ":%02" PRId64 ":%02" PRId64 " h", sign, left / HOUR,
+		         left % HOUR / MINUTE, left % MINUTE / SECOND);
 	} else if (left >= 2 * MINUTE && step >= SECOND) {
-		snprintf(buf, size, "%s%" PRId64 ":%02" PRId64 " min", sign, left / MINUTE, left % MINUTE / SECOND);
+		snprintf(buf, size, "%s%" PRId64 ":%02" PRId64 " min", sign, left / MINUTE,
+		         left % MINUTE / SECOND);
 	} else {
 		while (u && left < unit[u].ns)
 			u--;
-		snprintf(buf, size, "%s%.*f %s", sign, digits(step, unit[u].ns), (double)left / (double)unit[u].ns,
-			 unit[u].name);
+		snprintf(buf, size, "%s%.*f %s", sign, digits(step, unit[u].ns),
+		         (double)left / (double)unit[u].ns, unit[u].name);
 	}
 	return buf;
 }

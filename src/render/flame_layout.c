@@ -1,147 +1,16 @@
-/* flame_layout.c: where the boxes of a flame go, and what they say.
+/* flame_layout.c: what the boxes of a flame say and how the picture around them is made.
  *
- * First the boxes are placed on rows, widths in exact proportion to their values; then the number of
- * rows gives the picture's height, and everything is written to the display list. A box thinner than
- * the least width is never dropped: it and its smaller siblings become one grey box of their sum.
+ * flame_place.c puts the boxes on rows; the number of rows gives the picture's height, and everything
+ * is written to the display list.
  */
 #include "analyze/code.h"
 #include "base/mem.h"
-#include "render/flame.h"
+#include "render/flame_plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENTRIES 20 /* of the legend of names */
 #define ENTRY_LINES 3
-
-enum box_kind { BOX_FRAME, BOX_SMALLER };
-
-struct box {
-	uint32_t node;
-	uint32_t count; /* siblings merged, or frames behind the first that are folded into the box */
-	int x, w, row;
-	enum box_kind kind;
-	int entry; /* number in the legend of names, 0: none */
-};
-
-struct plan {
-	const struct flame_picture *f;
-	struct flame *tree;
-	struct picture *p;
-	struct look l;
-	uint8_t *codes;
-	struct box *box;
-	size_t n, cap;
-	int rows, rows_wanted; /* drawn; and without the limit of the height */
-	int top;               /* y of the uppermost row */
-	int width, least;      /* of the root; of a box worth drawing */
-	int pitch, pad;
-	uint32_t entry[MAX_ENTRIES]; /* the widest box of that name: its node */
-	int n_entries;
-	uint64_t names_left; /* shortened names that are in no entry */
-};
-
-/* --- placing ------------------------------------------------------------------------------- */
-
-struct todo {
-	uint32_t node;
-	int row;
-	uint64_t from; /* value to the left of it */
-};
-
-static int at_value(const struct plan *g, uint64_t v)
-{
-	return (int)((unsigned __int128)v * (unsigned)g->width / g->tree->node[0].total);
-}
-
-static void add_box(struct plan *g, enum box_kind kind, uint32_t node, uint32_t count, int row, uint64_t from,
-                    uint64_t value)
-{
-	int x0 = at_value(g, from), x1 = at_value(g, from + value);
-
-	if (x1 <= x0)
-		return;
-	*VEC_PUSH(g->box, g->n, g->cap) = (struct box){
-	    .node = node, .count = count, .x = g->l.margin + x0, .w = x1 - x0, .row = row, .kind = kind};
-	if (row >= g->rows)
-		g->rows = row + 1;
-}
-
-static bool worth_drawing(const struct plan *g, uint64_t value)
-{
-	return (unsigned __int128)value * (unsigned)g->width >=
-	       (unsigned __int128)g->tree->node[0].total * (unsigned)g->least;
-}
-
-static bool is_link(const struct flame_node *v, const struct flame_node *all)
-{
-	return v->child && !all[v->child].next && all[v->child].total == v->total;
-}
-
-static enum code node_code(const struct plan *g, const struct flame_node *v)
-{
-	return v->frame == FLAME_NO_STACK ? CODE_YOURS : g->codes[v->frame];
-}
-
-/* How many frames behind this node are folded into its box: a chain without branches of code that is not
- * worth a row each. squeeze 1: without symbols, native and CUDA libraries; 2: Python libraries too; 3: all. */
-static uint32_t fold_behind(const struct plan *g, uint32_t node, int squeeze)
-{
-	const struct flame_node *all = g->tree->node;
-	uint32_t n = 0;
-
-	while (squeeze && node && is_link(&all[node], all)) {
-		node = all[node].child;
-		enum code c = node_code(g, &all[node]);
-		if (squeeze < 3 && (c == CODE_YOURS || (c == CODE_PYTHON && squeeze < 2)))
-			break;
-		n++;
-	}
-	return n;
-}
-
-static uint32_t skip(const struct plan *g, uint32_t node, uint32_t n)
-{
-	while (n--)
-		node = g->tree->node[node].child;
-	return node;
-}
-
-/* The children of a node that was placed at row; those worth a box of their own are pushed. */
-static void place_children(struct plan *g, const struct todo *t, struct todo **stack, size_t *n, size_t *cap)
-{
-	const struct flame_node *v = g->tree->node;
-	uint64_t from = t->from, sum = 0;
-	uint32_t c, count = 0;
-
-	flame_sort_children(g->tree, t->node);
-	for (c = v[t->node].child; c && worth_drawing(g, v[c].total); c = v[c].next) {
-		*VEC_PUSH(*stack, *n, *cap) = (struct todo){c, t->row + 1, from};
-		from += v[c].total;
-	}
-	for (; c; c = v[c].next, count++)
-		sum += v[c].total;
-	if (sum)
-		add_box(g, BOX_SMALLER, t->node, count, t->row + 1, from, sum);
-}
-
-static void place(struct plan *g, int squeeze)
-{
-	struct todo *stack = NULL, t;
-	size_t n = 0, cap = 0;
-
-	g->n = 0;
-	g->rows = 0;
-	*VEC_PUSH(stack, n, cap) = (struct todo){0, 0, 0};
-	while (n) {
-		t = stack[--n];
-		uint32_t folded = fold_behind(g, t.node, squeeze);
-		add_box(g, BOX_FRAME, t.node, folded, t.row, t.from, g->tree->node[t.node].total);
-		t.node = skip(g, t.node, folded);
-		place_children(g, &t, &stack, &n, &cap);
-	}
-	free(stack);
-}
 
 /* --- names --------------------------------------------------------------------------------- */
 
@@ -153,7 +22,7 @@ struct label {
 	char stats[64];
 };
 
-static void value_text(const struct plan *g, char *buf, size_t size, uint64_t v)
+static void value_text(const struct flame_plan *g, char *buf, size_t size, uint64_t v)
 {
 	char amount[TEXT_SIZE_MAX];
 	double share = 100.0 * (double)v / (double)g->tree->node[0].total;
@@ -167,7 +36,7 @@ static void value_text(const struct plan *g, char *buf, size_t size, uint64_t v)
 	}
 }
 
-static struct label label_of(const struct plan *g, uint32_t node)
+static struct label label_of(const struct flame_plan *g, uint32_t node)
 {
 	const struct flame_node *v = &g->tree->node[node];
 	struct label l = {.name = "all"};
@@ -190,12 +59,12 @@ static struct label label_of(const struct plan *g, uint32_t node)
 	return l;
 }
 
-static int text_width(const struct plan *g, const struct pic_style *s, const char *t, size_t n)
+static int text_width(const struct flame_plan *g, const struct pic_style *s, const char *t, size_t n)
 {
 	return font_width(g->p->font, s->face, s->size, t, n);
 }
 
-static bool same_name(const struct plan *g, uint32_t a, uint32_t b)
+static bool same_name(const struct flame_plan *g, uint32_t a, uint32_t b)
 {
 	const struct frame *f = &g->f->m->frames.v[g->tree->node[a].frame],
 	                   *h = &g->f->m->frames.v[g->tree->node[b].frame];
@@ -205,42 +74,42 @@ static bool same_name(const struct plan *g, uint32_t a, uint32_t b)
 }
 
 /* Names that do not fit in their boxes get a number, the widest boxes first. */
-static void note_entry(struct plan *g, struct box *b)
+static void note_entry(struct flame_plan *g, struct flame_box *b)
 {
 	int i;
 
 	for (i = 0; i < g->n_entries; i++)
-		if (same_name(g, g->entry[i], b->node))
+		if (same_name(g, g->entry[i], b->name))
 			break;
 	if (i == MAX_ENTRIES) {
 		g->names_left++;
 		return;
 	}
 	if (i == g->n_entries)
-		g->entry[g->n_entries++] = b->node;
+		g->entry[g->n_entries++] = b->name;
 	b->entry = i + 1;
 }
 
 static int wider_first(const void *a, const void *b)
 {
-	const struct box *x = *(struct box *const *)a, *y = *(struct box *const *)b;
+	const struct flame_box *x = *(struct flame_box *const *)a, *y = *(struct flame_box *const *)b;
 
 	if (x->w != y->w)
 		return x->w < y->w ? 1 : -1;
 	return x->row != y->row ? (x->row < y->row ? -1 : 1) : (x->x > y->x) - (x->x < y->x);
 }
 
-static void number_names(struct plan *g)
+static void number_names(struct flame_plan *g)
 {
-	struct box **list = mem_alloc((g->n + 1) * sizeof *list);
+	struct flame_box **list = mem_alloc((g->n + 1) * sizeof *list);
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		struct box *b = &g->box[i];
-		if (b->kind != BOX_FRAME || !b->node || g->tree->node[b->node].frame == FLAME_NO_STACK ||
+		struct flame_box *b = &g->box[i];
+		if (b->kind != BOX_FRAME || !b->node || g->tree->node[b->name].frame == FLAME_NO_STACK ||
 		    b->w < look_px(&g->l, 18) || b->row >= g->rows)
 			continue;
-		struct label l = label_of(g, b->node);
+		struct label l = label_of(g, b->name);
 		if (text_width(g, &g->l.text, l.name, l.n) > b->w - 2 * g->pad)
 			list[n++] = b;
 	}
@@ -252,15 +121,15 @@ static void number_names(struct plan *g)
 
 /* --- drawing ------------------------------------------------------------------------------- */
 
-static int box_y(const struct plan *g, const struct box *b)
+static int box_y(const struct flame_plan *g, const struct flame_box *b)
 {
 	return g->top + (g->f->invert ? b->row : g->rows - 1 - b->row) * g->pitch;
 }
 
-static uint32_t fill_of(const struct plan *g, const struct box *b)
+static uint32_t fill_of(struct flame_plan *g, const struct flame_box *b)
 {
 	const struct palette *pal = &g->l.pal;
-	const struct flame_node *v = &g->tree->node[b->node];
+	const struct flame_node *v = &g->tree->node[b->name];
 
 	if (b->kind == BOX_SMALLER)
 		return pal->merged;
@@ -268,14 +137,15 @@ static uint32_t fill_of(const struct plan *g, const struct box *b)
 		return palette_mix(pal->page, pal->merged, 70);
 	if (v->frame == FLAME_NO_STACK)
 		return pal->unknown;
-	return palette_code(pal, g->codes[v->frame],
+	return palette_code(pal, flame_code(g, b->name, NULL),
 	                    model_text(g->f->m, g->f->m->frames.v[v->frame].function));
 }
 
 /* Stacks that the timeline gives a colour of their own show it as a stripe where they end. */
-static bool stripe_of(const struct plan *g, const struct box *b, uint32_t *rgb)
+static bool stripe_of(const struct flame_plan *g, const struct flame_box *b, uint32_t *rgb)
 {
-	const struct flame_node *v = &g->tree->node[b->kind == BOX_FRAME ? skip(g, b->node, b->count) : b->node];
+	const struct flame_node *v =
+	    &g->tree->node[b->kind == BOX_FRAME ? flame_skip(g, b->node, b->count) : b->node];
 	uint32_t place = RANK_NONE;
 
 	if (g->f->rank && b->kind == BOX_FRAME && v->stack && !v->child)
@@ -287,12 +157,14 @@ static bool stripe_of(const struct plan *g, const struct box *b, uint32_t *rgb)
 }
 
 /* Behind a name: its place, its amount, how many frames are folded in. Which of them depends on the room. */
-static void write_rest(struct plan *g, const struct box *b, const struct label *l, int x, int y, int room,
-		       const struct pic_style *soft)
+static void write_rest(struct flame_plan *g, const struct flame_box *b, const struct label *l, int x, int y,
+                       int room, const struct pic_style *soft)
 {
 	const char *share = strrchr(l->stats, '\xb7') + 2, *amount = "";
-	int gap = look_px(&g->l, 6), where = *l->where ? text_width(g, soft, l->where, strlen(l->where)) + gap : 0;
-	int full = text_width(g, soft, l->stats, strlen(l->stats)), part = text_width(g, soft, share, strlen(share));
+	int gap = look_px(&g->l, 6),
+	    where = *l->where ? text_width(g, soft, l->where, strlen(l->where)) + gap : 0;
+	int full = text_width(g, soft, l->stats, strlen(l->stats)),
+	    part = text_width(g, soft, share, strlen(share));
 	char folded[32];
 
 	if (where + full <= room || (full <= room && (!where || where + part > room)))
@@ -312,9 +184,9 @@ static void write_rest(struct plan *g, const struct box *b, const struct label *
 }
 
 /* Number, name, place, amounts: as much of it as there is room for. */
-static void write_label(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
+static void write_label(struct flame_plan *g, const struct flame_box *b, int x, int y, int room, uint32_t ink)
 {
-	struct label l = label_of(g, b->node);
+	struct label l = label_of(g, b->name);
 	struct pic_style name = g->l.text, soft = g->l.soft, number = g->l.bold;
 	char no[16];
 	int gap = look_px(&g->l, 6), w;
@@ -333,7 +205,8 @@ static void write_label(struct plan *g, const struct box *b, int x, int y, int r
 	write_rest(g, b, &l, x + w, y, room - w, &soft);
 }
 
-static void write_smaller(struct plan *g, const struct box *b, int x, int y, int room, uint32_t ink)
+static void write_smaller(struct flame_plan *g, const struct flame_box *b, int x, int y, int room,
+                          uint32_t ink)
 {
 	struct pic_style soft = g->l.soft;
 	char count[TEXT_SIZE_MAX], s[64];
@@ -344,7 +217,7 @@ static void write_smaller(struct plan *g, const struct box *b, int x, int y, int
 		picture_puts(g->p, "smaller.name", b->node, x, y, PIC_LEFT, &soft, s);
 }
 
-static void draw_box(struct plan *g, const struct box *b)
+static void draw_box(struct flame_plan *g, const struct flame_box *b)
 {
 	static const char *const role[] = {"box", "smaller"};
 	int y = box_y(g, b), h = g->pitch - look_px(&g->l, 1), pad = g->pad,
@@ -368,7 +241,7 @@ static void draw_box(struct plan *g, const struct box *b)
 
 /* --- below the boxes ----------------------------------------------------------------------- */
 
-static int colour_legend(struct plan *g, bool draw, int y)
+static int colour_legend(struct flame_plan *g, bool draw, int y)
 {
 	static const char *const what[CODES] = {
 	    [CODE_YOURS] = "your code",         [CODE_PYTHON] = "Python libraries",
@@ -381,8 +254,8 @@ static int colour_legend(struct plan *g, bool draw, int y)
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		const struct box *b = &g->box[i];
-		uint32_t frame = g->tree->node[b->node].frame;
+		const struct flame_box *b = &g->box[i];
+		uint32_t frame = g->tree->node[b->name].frame;
 		smaller |= b->kind == BOX_SMALLER;
 		stripes |= stripe_of(g, b, &rgb);
 		if (b->kind != BOX_FRAME || !b->node)
@@ -390,7 +263,7 @@ static int colour_legend(struct plan *g, bool draw, int y)
 		if (frame == FLAME_NO_STACK)
 			none = true;
 		else
-			used[g->codes[frame]] = true;
+			used[flame_code(g, b->name, NULL)] = true;
 	}
 	for (int c = 0; c < CODES; c++)
 		if (used[c])
@@ -405,7 +278,7 @@ static int colour_legend(struct plan *g, bool draw, int y)
 	return look_chips(g->p, &g->l, draw, y, chip, n);
 }
 
-static void entry_text(const struct plan *g, int i, struct text *t)
+static void entry_text(const struct flame_plan *g, int i, struct text *t)
 {
 	struct label l = label_of(g, g->entry[i]);
 
@@ -415,9 +288,10 @@ static void entry_text(const struct plan *g, int i, struct text *t)
 }
 
 /* In as many columns as the longest entry allows. */
-static int name_legend(struct plan *g, bool draw, int y)
+static int name_legend(struct flame_plan *g, bool draw, int y)
 {
-	int pitch = look_px(&g->l, 16), indent = look_px(&g->l, 26), columns = 3, widest = 0, lines = 0, tallest = 0;
+	int pitch = look_px(&g->l, 16), indent = look_px(&g->l, 26), columns = 3, widest = 0, lines = 0,
+	    tallest = 0;
 	char no[16];
 
 	for (int i = 0; i < g->n_entries; i++) {
@@ -429,7 +303,8 @@ static int name_legend(struct plan *g, bool draw, int y)
 	}
 	while (columns > (g->n_entries > 8 ? 2 : 1) && widest + look_px(&g->l, 8) > g->width / columns)
 		columns--;
-	int per_column = (g->n_entries + columns - 1) / columns, room = g->width / columns - indent - look_px(&g->l, 12);
+	int per_column = (g->n_entries + columns - 1) / columns,
+	    room = g->width / columns - indent - look_px(&g->l, 12);
 	for (int i = 0; i < g->n_entries; i++) {
 		struct text t = {0};
 		lines = i % per_column ? lines : 0;
@@ -438,16 +313,17 @@ static int name_legend(struct plan *g, bool draw, int y)
 		entry_text(g, i, &t);
 		snprintf(no, sizeof no, "%d", i + 1);
 		if (draw)
-			picture_puts(g->p, "legend.number", i + 1, x - look_px(&g->l, 8), base, PIC_RIGHT, &g->l.bold, no);
-		lines += picture_wrap(g->p, "legend.name", i + 1, x, base, room, pitch, ENTRY_LINES, draw, &g->l.text, t.s,
-				      t.n);
+			picture_puts(g->p, "legend.number", i + 1, x - look_px(&g->l, 8), base, PIC_RIGHT,
+			             &g->l.bold, no);
+		lines += picture_wrap(g->p, "legend.name", i + 1, x, base, room, pitch, ENTRY_LINES, draw,
+		                      &g->l.text, t.s, t.n);
 		tallest = lines > tallest ? lines : tallest;
 		text_free(&t);
 	}
 	return g->n_entries ? y + tallest * pitch + look_px(&g->l, 8) : y;
 }
 
-static void notes(const struct plan *g, struct text *t)
+static void notes(const struct flame_plan *g, struct text *t)
 {
 	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
 	uint64_t total = g->tree->node[0].total, least = total / (unsigned)g->width * (unsigned)g->least;
@@ -469,7 +345,8 @@ static void notes(const struct plan *g, struct text *t)
 	if (g->tree->opt.fold)
 		text_puts(t, "Recursion is folded: a turn that repeats is drawn once. ");
 	if (folded)
-		text_puts(t, "\"+9\" stands for nine frames in a row that are folded into the box (--full draws them). ");
+		text_puts(t, "\"+9\" stands for nine frames in a row that are folded into the box (--full "
+		             "draws them). ");
 	if (g->rows_wanted > g->rows)
 		text_printf(t, "%s more levels do not fit in the picture's height. ",
 		            text_count(count, (uint64_t)(g->rows_wanted - g->rows)));
@@ -481,7 +358,7 @@ static void notes(const struct plan *g, struct text *t)
 		text_printf(t, "%s more shortened names are not listed. ", text_count(count, g->names_left));
 }
 
-static int footer(struct plan *g, bool draw, int y)
+static int footer(struct flame_plan *g, bool draw, int y)
 {
 	struct text t = {0};
 	int pitch = look_px(&g->l, 16);
@@ -497,7 +374,7 @@ static int footer(struct plan *g, bool draw, int y)
 
 /* --- the whole ----------------------------------------------------------------------------- */
 
-static int room_for_rows(struct plan *g, const struct look_options *o)
+static int room_for_rows(struct flame_plan *g, const struct look_options *o)
 {
 	int height = o->height ? (int)o->height : PIC_MAX_SIDE;
 
@@ -506,7 +383,7 @@ static int room_for_rows(struct plan *g, const struct look_options *o)
 	return height > used + g->pitch ? (height - used) / g->pitch : 1;
 }
 
-static void fit_rows(struct plan *g, const struct look_options *o)
+static void fit_rows(struct flame_plan *g, const struct look_options *o)
 {
 	/* Without a wish for the height, boxes higher than half the width are worth folding, up to a limit:
 	 * own code is folded only where a picture could not hold it. */
@@ -515,7 +392,7 @@ static void fit_rows(struct plan *g, const struct look_options *o)
 	for (int squeeze = 0; squeeze <= (g->f->full ? 0 : 3); squeeze++) {
 		if (squeeze == 3 && !o->height && g->rows * g->pitch < PIC_MAX_SIDE / 2)
 			break;
-		place(g, squeeze);
+		flame_place(g, squeeze);
 		if (g->rows * g->pitch <= wish)
 			break;
 	}
@@ -537,7 +414,7 @@ static void say_nothing_is_live(struct picture *p, const struct look *l, const s
 void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o,
                   struct font *font)
 {
-	struct plan g = {.f = f, .tree = f->tree, .p = p};
+	struct flame_plan g = {.f = f, .tree = f->tree, .p = p};
 	const char *title = o->title ? o->title : f->title;
 
 	look_make(&g.l, o);
@@ -551,7 +428,6 @@ void flame_layout(struct picture *p, const struct flame_picture *f, const struct
 		say_nothing_is_live(p, &g.l, f, g.top);
 		return;
 	}
-	g.codes = code_of_all(f->m);
 	fit_rows(&g, o);
 	int bottom = g.top + g.rows * g.pitch;
 	p->h = footer(&g, false, bottom) + g.l.margin;
@@ -565,5 +441,5 @@ void flame_layout(struct picture *p, const struct flame_picture *f, const struct
 			draw_box(&g, &g.box[i]);
 	footer(&g, true, bottom);
 	free(g.box);
-	free(g.codes);
+	code_memo_free(&g.codes);
 }

@@ -63,9 +63,9 @@ void palette_make(struct palette *p, bool dark)
 	                             .ink = 0x1b1f24,
 	                             .frame = 0x6e7781,
 	                             .grid = 0xe4e7eb,
-	                             .rest = 0xb4bac2,
-	                             .unknown = 0xa9b0b9,
-	                             .merged = 0xcfd4da,
+	                             .rest = 0xccd1d8,
+	                             .unknown = 0x97a0ad,
+	                             .merged = 0xdce0e5,
 	                             .empty = 0xeceef1,
 	                             .alarm = 0xc8102e,
 	                             .limit = 0xb42318,
@@ -100,8 +100,9 @@ uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t s
 	if (!stack)
 		return p->unknown;
 	/* Beyond the ranking a stack has one of the weaker colours, by chance but always the same. */
-	return palette_category(place != RANK_NONE ? place
-						   : PALETTE_CATEGORIES + (uint32_t)(hash_u64(stack) % (2 * PALETTE_CATEGORIES)));
+	return palette_category(
+	    place != RANK_NONE ? place
+	                       : PALETTE_CATEGORIES + (uint32_t)(hash_u64(stack) % (2 * PALETTE_CATEGORIES)));
 }
 
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent)

@@ -134,8 +134,11 @@ int picture_wrap(struct picture *p, const char *role, int64_t ref, int x, int y,
 		len = line == max_lines - 1
 		          ? n - i
 		          : font_break(p->font, style->face, style->size, s + i, n - i, room);
+		size_t n_seen = len; /* a space at the end needs no room */
+		while (n_seen > 1 && s[i + n_seen - 1] == ' ')
+			n_seen--;
 		if (draw)
-			picture_fit(p, role, ref, x, y + line * pitch, room, style, s + i, len);
+			picture_fit(p, role, ref, x, y + line * pitch, room, style, s + i, n_seen);
 	}
 	return line;
 }

@@ -7,6 +7,7 @@
 #define RENDER_TIMELINE_H
 
 #include "analyze/bands.h"
+#include "analyze/code.h"
 #include "analyze/oom.h"
 #include "analyze/rank.h"
 #include "render/look.h"
@@ -32,12 +33,13 @@ struct timeline_panel {
 	int64_t peak_t; /* INT64_MIN: the state before the window */
 	int64_t peak_event;
 	int peak_column;
-	uint64_t *reserved, *used;           /* per column or NULL: highest reserved; used on the whole device */
+	uint64_t *reserved, *used; /* per column or NULL: highest reserved; used on the whole device */
 	uint64_t reserved_peak, used_peak, limit; /* MODEL_UNKNOWN */
-	struct ooms ooms;                    /* only those inside the window count */
-	uint64_t events;                     /* of the device in the window */
+	struct ooms ooms;                         /* only those inside the window count */
+	uint64_t events;                          /* of the device in the window */
 	/* private */
 	struct bands bands;
+	struct code_memo codes;
 	uint64_t *own[3], *own_high, *own_low;
 };
 
@@ -53,14 +55,17 @@ struct timeline_picture {
 	size_t n;
 };
 
-/* The width of the plot in pixels, which is the number of columns to make; and how many bands a panel has room for. */
+/* The width of the plot in pixels, which is the number of columns to make; and how many bands a panel has
+ * room for. */
 int timeline_plot(const struct look_options *o);
 size_t timeline_bands(const struct look_options *o, size_t panels);
 
-void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, uint8_t device, size_t max_bands);
+void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, uint8_t device,
+                    size_t max_bands);
 void timeline_panel_free(struct timeline_panel *p);
 
 /* p is initialised here (picture_free when done). */
-void timeline_layout(struct picture *p, const struct timeline_picture *t, const struct look_options *o, struct font *font);
+void timeline_layout(struct picture *p, const struct timeline_picture *t, const struct look_options *o,
+                     struct font *font);
 
 #endif

@@ -1,6 +1,5 @@
 /* timeline_panel.c: what one panel of a timeline shows, gathered from the analyses. */
 #include "analyze/code.h"
-#include "analyze/frames.h"
 #include "analyze/series.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -10,7 +9,8 @@
 
 /* --- bands by origin ------------------------------------------------------------------------ */
 
-static uint32_t colour_of(const struct timeline_picture *t, const struct palette *pal, const struct band *b, size_t place)
+static uint32_t colour_of(const struct timeline_picture *t, const struct palette *pal, const struct band *b,
+                          size_t place)
 {
 	if (b->key == BANDS_REST)
 		return pal->rest;
@@ -33,22 +33,19 @@ static char *take(struct text *t)
 	return t->s ? t->s : mem_strdup("");
 }
 
-static void name_band(struct timeline_band *out, const struct timeline_picture *t, const struct band *b)
+static void name_band(struct timeline_panel *p, struct timeline_band *out, const struct timeline_picture *t,
+                      const struct band *b)
 {
 	struct text name = {0}, brief = {0};
 	char count[TEXT_SIZE_MAX];
-	size_t at, n;
 
 	if (b->key == BANDS_REST) {
 		text_printf(&name, "everything else (%s)", text_count(count, b->members));
 		text_puts(&brief, "everything else");
 	} else if (t->by == BY_STACK) {
-		const uint32_t *f = model_stack_frames(t->m, b->key, &n);
-		code_stack_name(t->m, b->key, &name);
-		if (frames_shown(t->m, b->key, &at, 1))
-			frames_label(&brief, t->m, f[at]);
-		else
-			text_puts(&brief, "no stack recorded");
+		code_stack_name(&p->codes, t->m, b->key, &name);
+		const char *caller = strstr(name.s, " \xe2\x86\x90 ");
+		text_add(&brief, name.s, caller ? (size_t)(caller - name.s) : name.n);
 	} else {
 		group_label(&name, t->m, t->by, b->key);
 		group_label(&brief, t->m, t->by, b->key);
@@ -57,7 +54,35 @@ static void name_band(struct timeline_band *out, const struct timeline_picture *
 	out->brief = take(&brief);
 }
 
-static void active_bands(struct timeline_panel *p, const struct timeline_picture *t, const struct palette *pal, size_t max)
+/* Bands whose stacks have one name get behind it where they part. */
+static void tell_apart(struct timeline_panel *p, const struct model *m, const struct bands *b)
+{
+	uint32_t twin[BANDS_MAX + 1] = {0};
+
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(p->band[i].name, p->band[k].name)) {
+				twin[i] = b->band[k].key;
+				twin[k] = twin[k] ? twin[k] : b->band[i].key;
+			}
+	for (size_t i = 0; i < p->n; i++) {
+		struct text t = {0};
+		if (!twin[i])
+			continue;
+		text_printf(&t, "%s \xc2\xb7 ", p->band[i].name);
+		size_t before = t.n;
+		code_stack_difference(&p->codes, m, b->band[i].key, twin[i], &t);
+		if (t.n > before) {
+			free(p->band[i].name);
+			p->band[i].name = t.s;
+		} else {
+			text_free(&t);
+		}
+	}
+}
+
+static void active_bands(struct timeline_panel *p, const struct timeline_picture *t,
+                         const struct palette *pal, size_t max)
 {
 	struct bands *b = &p->bands;
 
@@ -67,8 +92,10 @@ static void active_bands(struct timeline_panel *p, const struct timeline_picture
 		p->band[i].rgb = colour_of(t, pal, &b->band[i], i);
 		p->band[i].at_peak = b->band[i].at_peak;
 		p->band[i].value = b->band[i].value;
-		name_band(&p->band[i], t, &b->band[i]);
+		name_band(p, &p->band[i], t, &b->band[i]);
 	}
+	if (t->by == BY_STACK)
+		tell_apart(p, t->m, b);
 	p->high = b->high;
 	p->low = b->low;
 	p->peak = b->peak;
@@ -99,8 +126,9 @@ static void use_band(struct timeline_panel *p, const char *name, uint32_t rgb)
 /* Requested ≤ active ≤ reserved; a sum that is not known adds nothing to the one below it. */
 static void split_column(struct timeline_panel *p, const struct series *s, int i, size_t row)
 {
-	uint64_t requested = at_row(s->value[TOTAL_REQUESTED], row), active = at_row(s->value[TOTAL_ACTIVE], row),
-		 reserved = at_row(s->value[TOTAL_RESERVED], row);
+	uint64_t requested = at_row(s->value[TOTAL_REQUESTED], row),
+	         active = at_row(s->value[TOTAL_ACTIVE], row),
+	         reserved = at_row(s->value[TOTAL_RESERVED], row);
 
 	active = active < requested ? requested : active;
 	reserved = reserved < active ? active : reserved;
@@ -109,7 +137,8 @@ static void split_column(struct timeline_panel *p, const struct series *s, int i
 	p->own[2][i] = reserved - active;
 }
 
-static void reserved_bands(struct timeline_panel *p, const struct timeline_picture *t, const struct palette *pal)
+static void reserved_bands(struct timeline_panel *p, const struct timeline_picture *t,
+                           const struct palette *pal)
 {
 	size_t columns = (size_t)t->axis.columns, *row = mem_alloc(columns * sizeof *row);
 	struct series s;
@@ -151,7 +180,8 @@ static uint64_t highest(const uint64_t *v, int n)
 	return best;
 }
 
-static uint64_t *columns_of(const struct timeline_panel *p, const struct timeline_picture *t, const uint64_t *value)
+static uint64_t *columns_of(const struct timeline_panel *p, const struct timeline_picture *t,
+                            const uint64_t *value)
 {
 	uint64_t *high = mem_alloc((size_t)t->axis.columns * sizeof *high);
 
@@ -173,7 +203,7 @@ static void reserved_line(struct timeline_panel *p, const struct timeline_pictur
 	/* Without a cache the line would only retrace the bands. */
 	bool same = p->reserved != NULL;
 	for (int i = 0; same && i < t->axis.columns; i++)
-		same = p->reserved[i] == p->high[i];
+		same = p->reserved[i] == p->high[i] || (p->reserved[i] == MODEL_UNKNOWN && !p->high[i]);
 	if (same) {
 		free(p->reserved);
 		p->reserved = NULL;
@@ -188,7 +218,7 @@ static void used_line(struct timeline_panel *p, const struct timeline_picture *t
 
 	for (size_t row = 0; row < c->n; row++) {
 		bool sample = c->op[row] == GMS_OP(GMS_K_MEMORY, GMS_A_INFO) && c->device[row] == p->device &&
-			      c->size[row] >= c->addr[row];
+		              c->size[row] >= c->addr[row];
 		if (sample && !value) {
 			value = mem_alloc(c->n * sizeof *value);
 			memset(value, 0xff, row * sizeof *value);
@@ -208,19 +238,21 @@ static void count_events(struct timeline_panel *p, const struct timeline_picture
 	const struct columns *c = &t->m->ev;
 
 	for (size_t row = t->m->n_initial; row < c->n; row++)
-		p->events += c->device[row] == p->device && c->t_ns[row] >= t->axis.from && c->t_ns[row] <= t->axis.to;
+		p->events +=
+		    c->device[row] == p->device && c->t_ns[row] >= t->axis.from && c->t_ns[row] <= t->axis.to;
 }
 
-void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, uint8_t device, size_t max_bands)
+void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, uint8_t device,
+                    size_t max_bands)
 {
 	struct palette pal;
 
 	palette_make(&pal, t->dark);
 	*p = (struct timeline_panel){.device = device,
-				     .peak_t = INT64_MIN,
-				     .peak_event = -1,
-				     .reserved_peak = MODEL_UNKNOWN,
-				     .limit = t->m->device[device].total};
+	                             .peak_t = INT64_MIN,
+	                             .peak_event = -1,
+	                             .reserved_peak = MODEL_UNKNOWN,
+	                             .limit = t->m->device[device].total};
 	if (t->view == TIMELINE_RESERVED) {
 		reserved_bands(p, t, &pal);
 	} else {
@@ -245,6 +277,7 @@ void timeline_panel_free(struct timeline_panel *p)
 	free(p->reserved);
 	free(p->used);
 	bands_free(&p->bands);
+	code_memo_free(&p->codes);
 	oom_free(&p->ooms);
 	*p = (struct timeline_panel){0};
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# timeline.bats: memory over time as a user asks for it.
+
+setup() {
+	snap="$BATS_TEST_DIRNAME/../data/solver.json"
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+png_size() { # FILE: "WIDTH HEIGHT" from the header
+	od -An -tu1 -j16 -N8 "$1" | awk '{print (($1*256+$2)*256+$3)*256+$4, (($5*256+$6)*256+$7)*256+$8}'
+}
+
+@test "timeline writes a PNG of the size asked for" {
+	gpumemsnap timeline "$snap" >out.png
+	[ "$(head -c 8 out.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+	gpumemsnap timeline --width 1000 --height 800 "$snap" >out.png
+	[ "$(png_size out.png)" = "1000 800" ]
+}
+
+@test "the PNG is never written to a terminal" {
+	run script -qec "gpumemsnap timeline '$snap'" /dev/null
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"gpumemsnap timeline > timeline.png"* ]]
+}
+
+@test "the drawn peak is the reported one" {
+	want=$(gpumemsnap report --format json "$snap" | jq '.snapshots[0].devices[] | select(.device == 0).requested.peak')
+	[ "$want" = 2687500288 ]
+	gpumemsnap timeline --layout --device 0 "$snap" >layout
+	grep -qF "meta Peak \"GPU 0: $want bytes\"" layout
+	grep -q "^text peak#$want " layout
+	grep -qF '"peak 2.50 GiB at 328.00 ms"' layout
+}
+
+@test "however few columns there are, the peak's column reaches the peak's height" {
+	for width in 300 700 3000; do
+		gpumemsnap timeline --layout --device 0 --width $width "$snap" >layout
+		mark=$(awk '$1 == "text" && $2 ~ /^peak#/ {print $4 + 1}' layout)
+		# the highest run of any band (its smallest y) is at the mark, to the pixel
+		top=$(awk '$1 == "area" && $2 ~ /^band/ {for (i = 7; i <= NF; i++) {split($i, r, /[*-]/); if (r[3] > r[2]) print r[2]}}' layout | sort -n | head -1)
+		[ $((mark - top)) -ge -2 ] && [ $((mark - top)) -le 2 ]
+	done
+}
+
+@test "bands are named with their bytes at the peak" {
+	run gpumemsnap timeline --layout --device 0 "$snap"
+	[[ "$output" == *'"grid_new grid.c:12"'* ]]
+	[[ "$output" == *'"1.00 GiB at the peak · 40.0 %"'* ]]
+	[[ "$output" == *'"720.00 MiB at the peak · 28.1 %"'* ]]
+}
+
+@test "a failed allocation is marked with what was asked and what was free" {
+	run gpumemsnap timeline --layout "$snap"
+	[[ "$output" == *'"out of memory: 4.00 GiB asked, 1.66 GiB free"'* ]]
+}
+
+@test "several devices are panels on one time axis" {
+	gpumemsnap timeline --layout "$snap" >layout
+	[ "$(grep -c '^text panel#' layout)" = 2 ]
+	[ "$(grep -c '^text time.title' layout)" = 1 ]
+	[ "$(awk '$2 ~ /^band#/ {print $3, $4 != "" }' layout | sort -u | wc -l)" = 1 ]
+}
+
+@test "phases are bars with their names" {
+	run gpumemsnap timeline --layout --device 0 "$snap"
+	[ "$(grep -c '^rect phase#' <<<"$output")" = 10 ]
+	[[ "$output" == *'"step"'* ]]
+}
+
+@test "--from and --to draw that part only" {
+	run gpumemsnap timeline --layout --device 0 --from 100ms --to 200ms "$snap"
+	[[ "$output" == *'meta Window "100000000 to 200000000 ns"'* ]]
+	[[ "$output" != *"out of memory"* ]]
+	[[ "$output" == *'"peak 1.98 GiB at 178.00 ms"'* ]]
+	run gpumemsnap timeline --from 300ms --to 200ms "$snap"
+	[ "$status" -eq 2 ]
+}
+
+@test "--group stream, thread, phase, size and kind make other bands of the same total" {
+	for g in stack function file module phase stream thread pool size kind; do
+		run gpumemsnap timeline --layout --device 0 --group $g "$snap"
+		[ "$status" -eq 0 ]
+		[[ "$output" == *'meta Peak "GPU 0: 2687500288 bytes"'* ]]
+	done
+	run gpumemsnap timeline --layout --device 0 --group stream "$snap"
+	[[ "$output" == *'"stream 0x5581"'* ]]
+	run gpumemsnap timeline --layout --group colour "$snap"
+	[ "$status" -eq 2 ]
+}
+
+@test "--view reserved divides what is held" {
+	run gpumemsnap timeline --layout --view reserved --device 0 "$snap"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"in use: bytes requested"* ]]
+	[[ "$output" == *"reserved at the peak"* ]]
+}
+
+@test "a stack has the same colour in timeline and flame" {
+	gpumemsnap timeline --layout --device 0 "$snap" >timeline
+	gpumemsnap flame --layout --device 0 "$snap" >flame
+	ref=$(awk '$1 == "text" && $2 ~ /^legend.band#/ && /"keep_log log.c:5"/ {sub(".*#", "", $2); print $2}' timeline)
+	colour=$(awk -v r="legend.band#$ref" '$1 == "rect" && $2 == r {print $NF}' timeline)
+	[ -n "$colour" ]
+	awk '$1 == "rect" && $2 ~ /^box.stripe#/ {print $NF}' flame | grep -qxF -- "$colour"
+}
+
+@test "a recording without events is a picture that says so" {
+	jq -c '.events = [] | .phases = [] | .failures = []' "$snap" >empty.json
+	run gpumemsnap timeline --layout empty.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"No events were recorded"* ]]
+	gpumemsnap timeline empty.json >out.png
+	[ "$(png_size out.png | cut -d' ' -f1)" = 2400 ]
+}
+
+@test "a recording without times has the event number as its axis" {
+	jq -c '.meta.has_time = false | .events |= [to_entries[] | .value[0] = .key | .value]' "$snap" >steps.json
+	run gpumemsnap timeline --layout --device 0 steps.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"event number (this recording has no times)"* ]]
+	[[ "$output" == *"peak 2.50 GiB at event 46"* ]]
+}
