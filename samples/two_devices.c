@@ -16,7 +16,7 @@ NAMED static CUdeviceptr serve(void)
 	CUdeviceptr request;
 
 	CU(cuMemAlloc(&request, 32 * MIB));
-	CU(cuMemsetD8(request, 1, 32 * MIB));
+	CU(cuMemsetD8(request, 1, 1 * MIB));
 	return request;
 }
 
@@ -51,7 +51,7 @@ int main(void)
 		CU(cuCtxPushCurrent(collector));
 		result = gather();
 		CU(cuCtxPopCurrent(NULL));
-		CU(cuMemcpyPeer(result, collector, request, server, 16 * MIB));
+		CU(cuMemcpyPeer(result, collector, request, server, 1 * MIB));
 		CU(cuMemFree(request));
 	}
 	CU(cuMemFree(model));

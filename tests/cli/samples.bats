@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# The samples, recorded on the simulated driver: each report tells the story that its source promises.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# Records a sample; its report as JSON is report.json then.
+tell() {
+	gpumemsnap record --sim -o snapshot.json "$B/samples/$1" >out.txt 2>err.txt || {
+		cat out.txt err.txt
+		return 1
+	}
+	gpumemsnap report --format json snapshot.json >report.json
+}
+
+# Is this true of device 0, or, with a second argument, of that device?
+holds() {
+	jq -e ".snapshots[0].devices[] | select(.device == ${2:-0}) | $1" report.json >/dev/null || {
+		echo "not so: $1"
+		jq -c ".snapshots[0].devices[] | select(.device == ${2:-0})" report.json
+		return 1
+	}
+}
+
+@test "leak: the thumbnails leak, the images and the model do not" {
+	tell leak
+	holds '.leaked_bytes == 40 * 65536 and .leaked_count == 40'
+	holds '.leaks | length == 1'
+	holds '.leaks[0].stack | map(.function)[0:3] == ["upload", "make_thumbnail", "main"]'
+	holds '.leaks[0].stack | any(.function == "show_image") | not'
+	holds '.kinds.device | .allocs == 241 and .frees == 201'
+	holds '.requested.peak == 8 * 1048576 + 1048576 + 40 * 65536'
+}
+
+@test "leak: the report in words names the place" {
+	tell leak
+	run gpumemsnap report snapshot.json
+	[[ $output == *"2.50 MiB in 40 blocks were never freed"* ]]
+	[[ $output == *make_thumbnail* ]]
+}
+
+@test "fragmentation: a request fails while 384 MiB are unused" {
+	tell fragmentation
+	grep -q 'does not fit' out.txt
+	holds '.ooms | length == 1'
+	holds '.ooms[0] | .size == 64 * 1048576 and .free == 0'
+	holds '.ooms[0].stack[0].function == "build_atlas"'
+	holds '.ooms[0] | .total - .live - 256 * 1048576 == 384 * 1048576' # all but what is live and the context
+	holds '.leaked_count == 256 and .leaked_bytes == 128 * 1048576'
+	holds '.leaks[0].stack[0].function == "load_tile"'
+}
+
+@test "streams: 48 allocations of 8 MiB from two streams, never more than 8 MiB live at once" {
+	tell streams
+	grep -q 'one stream: 1, by two: 2, by two ordered by events: 1' out.txt
+	holds '.kinds.async | .allocs == 48 and .frees == 48 and .failed == 0'
+	holds '.requested | .peak == 8 * 1048576 and .end == 0'
+	holds '.streams | length == 2'
+	holds '.leaks == []'
+}
+
+@test "growth: what is kept for the plot grows by 6710886 bytes a step" {
+	tell growth
+	holds '.leaked_bytes == 50 * 6710886 and .leaked_count == 50'
+	holds '.leaks | length == 1'
+	holds '.leaks[0].stack[0].function == "keep_for_plot"'
+	holds '.growth | length == 1'
+	holds '.growth[0].stack[0].function == "keep_for_plot"'
+	holds '.peak_stacks | any(.bytes == 256 * 1048576 and .stack[0].function == "load_weights")'
+}
+
+@test "workers: four threads with equal totals and nothing left" {
+	tell workers
+	holds '.kinds.async | .allocs == 200 and .frees == 200'
+	holds '.requested | .end == 0 and .peak >= 20 * 1048576'
+	holds '.threads | length == 4 and (map(.allocs) | unique == [50])'
+	holds '.streams | length == 4'
+	holds '.leaks == []'
+}
+
+@test "two_devices: one device leaks and the other does not" {
+	export GPUMEMSNAP_SIM=devices=2
+	tell two_devices
+	holds '.requested | .peak == 96 * 1048576 and .end == 0'
+	holds '.leaks == []'
+	holds '.requested | .peak == 160 * 1048576 and .end == 160 * 1048576' 1
+	holds '.leaks | length == 1' 1
+	holds '.leaks[0] | .count == 10 and .stack[0].function == "gather"' 1
+}
+
+@test "two_devices: says so where there is one" {
+	run gpumemsnap record --sim -o snapshot.json "$B/samples/two_devices"
+	[ "$status" -eq 1 ]
+	[[ $output == *"there is only 1 device"* ]]
+}
