@@ -225,6 +225,7 @@ int main(void)
 	    cmocka_unit_test(a_pool_that_was_never_sampled_leaves_reserved_unknown),
 	    cmocka_unit_test(without_history_the_peak_is_unknown_and_the_end_is_known),
 	    cmocka_unit_test(replacing_and_double_freeing_never_go_below_zero),
+	    cmocka_unit_test(profiles_hold_the_peak_and_carry_values_through_quiet_times),
 	};
 
 	return cmocka_run_group_tests_name("totals", tests, NULL, NULL);
