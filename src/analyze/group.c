@@ -38,13 +38,13 @@ static int by_begin(const void *a, const void *b)
 	return (*x)->end_ns > (*y)->end_ns ? -1 : (*x)->end_ns < (*y)->end_ns;
 }
 
-static bool covers(const struct phase *p, const struct model *m, size_t row, uint8_t device)
+static bool covers(const struct phase *p, const struct model *m, size_t row)
 {
-	return p->end_ns > m->ev.t_ns[row] && (p->device == device || p->device == MODEL_NO_DEVICE) &&
+	return p->end_ns > m->ev.t_ns[row] && (p->device == m->ev.device[row] || p->device == MODEL_NO_DEVICE) &&
 	       (!p->thread || !m->ev.thread[row] || p->thread == m->ev.thread[row]);
 }
 
-uint32_t *group_phases(const struct model *m, uint8_t device)
+uint32_t *group_phases(const struct model *m)
 {
 	uint32_t *column = mem_zalloc(m->ev.n, sizeof *column);
 	const struct phase **order = mem_alloc(m->n_phases * sizeof *order);
@@ -62,7 +62,7 @@ uint32_t *group_phases(const struct model *m, uint8_t device)
 		while (n_open && open[n_open - 1]->end_ns <= m->ev.t_ns[row])
 			n_open--;
 		for (i = n_open; i-- > 0 && n_open - i <= 64;)
-			if (covers(open[i], m, row, device)) {
+			if (covers(open[i], m, row)) {
 				column[row] = (uint32_t)(open[i] - m->phases) + 1;
 				break;
 			}
@@ -138,7 +138,7 @@ void group_keys_make(struct group_keys *k, const struct model *m, uint8_t device
 	if (by == BY_FUNCTION || by == BY_FILE || by == BY_MODULE)
 		k->of_stack = mem_zalloc(m->stacks.n, sizeof *k->of_stack);
 	if (by == BY_PHASE)
-		k->phase = group_phases(m, device);
+		k->phase = group_phases(m);
 }
 
 void group_keys_free(struct group_keys *k)

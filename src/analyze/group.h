@@ -57,6 +57,6 @@ uint32_t group_key(struct group_keys *k, size_t row);
 void group_keys_free(struct group_keys *k);
 
 /* The innermost phase (index + 1, 0: none) that is open at every row, as a column; free() it. */
-uint32_t *group_phases(const struct model *m, uint8_t device);
+uint32_t *group_phases(const struct model *m);
 
 #endif

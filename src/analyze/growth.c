@@ -13,12 +13,14 @@
 struct track { /* one stack, at every sample; first differences, then values */
 	uint32_t stack;
 	uint32_t first_row;
+	int64_t kept; /* bytes still live when the recording ends */
 	int64_t bytes[MAX_SAMPLES + 1], count[MAX_SAMPLES + 1];
 };
 
 struct sampling {
 	const struct model *m;
 	uint8_t device;
+	bool framework;
 	uint8_t role[256];
 	size_t at[MAX_SAMPLES]; /* rows after which is sampled, ascending */
 	double x[MAX_SAMPLES];
@@ -26,7 +28,7 @@ struct sampling {
 	struct track *tracks;
 	size_t n_tracks, cap_tracks;
 	uint32_t *place; /* of a stack in tracks, plus one */
-	uint64_t last;	 /* live at the last sample */
+	uint64_t last;   /* live at the last sample */
 };
 
 static bool counts(const struct sampling *s, size_t row)
@@ -108,6 +110,7 @@ static void hold(struct sampling *s, size_t row, size_t from, size_t to)
 	t->bytes[from] += (int64_t)s->m->ev.size[row];
 	t->bytes[to] -= (int64_t)s->m->ev.size[row];
 	t->count[from]++;
+	t->kept += s->m->ev.peer[row] == MODEL_NO_PEER ? (int64_t)s->m->ev.size[row] : 0;
 	t->count[to]--;
 }
 
@@ -216,6 +219,9 @@ static void judge(const struct sampling *s, const struct track *t, struct growth
 	fit(s->x, t->bytes, s->n, &row.slope, &row.r2);
 	if (row.r2 < 0.6 || row.slope <= 0)
 		return;
+	/* A framework's recording ends while the program runs: what is gone by then was not kept. */
+	if (s->framework && t->kept * 2 < rise)
+		return;
 	row.bytes = (uint64_t)rise;
 	row.count = t->count[s->n - 1] > t->count[0] ? (uint64_t)(t->count[s->n - 1] - t->count[0]) : 0;
 	row.first_row = t->first_row;
@@ -280,7 +286,8 @@ void growth_find(const struct model *m, uint8_t device, struct growth *out)
 	*out = (struct growth){0};
 	if (m->history == HISTORY_NONE || m->frees_left_out)
 		return;
-	live_roles(live_level(m, device), s.role);
+	s.framework = live_level(m, device) == GMS_FRAMEWORK;
+	live_roles(s.framework ? GMS_FRAMEWORK : GMS_DRIVER, s.role);
 	out->unit = choose_samples(&s, &out->step_name);
 	if (s.n < MIN_SAMPLES)
 		return;
@@ -293,7 +300,7 @@ void growth_find(const struct model *m, uint8_t device, struct growth *out)
 	if (out->n) {
 		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
 		out->repeats = out->unit == GROWTH_PER_STEP ||
-			       cycles(m, device, highest(m, device) / 20 + 1) >= GROWTH_CYCLES;
+		               cycles(m, device, highest(m, device) / 20 + 1) >= GROWTH_CYCLES;
 	}
 	free(s.tracks);
 	free(s.place);

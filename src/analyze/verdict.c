@@ -173,10 +173,11 @@ static void say_about_recording(struct verdict *v, const struct report *r)
 
 	if (!m->complete)
 		verdict_say(v, TONE_WARNING, 85,
-		            "The recording is incomplete%s%s: what was still live when it ended "
+		            "The recording is not whole%s%s%s: what was still live when it ended "
 		            "is not called a leak.",
-		            m->why_incomplete && *m->why_incomplete ? ", " : "",
-		            m->why_incomplete ? m->why_incomplete : "");
+		            m->why_incomplete && *m->why_incomplete ? " (" : "",
+		            m->why_incomplete ? m->why_incomplete : "",
+		            m->why_incomplete && *m->why_incomplete ? ")" : "");
 	if (m->frees_left_out)
 		verdict_say(v, TONE_WARNING, 88,
 		            "Frees were left out of this recording on purpose: peaks count what "

@@ -1,6 +1,7 @@
 /* cmd_report.c: gpumemsnap report: read recordings, examine them, say what was found. */
 #include "analyze/report.h"
 #include "base/mem.h"
+#include "cli/narrowing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
 #include "format/format.h"
@@ -12,6 +13,7 @@
 
 struct options {
 	const char *format, *by;
+	struct narrowing narrowing;
 	uint64_t top, width;
 	bool no_charts;
 	bool peak, leaks, growth, frag, oom, pools, streams, threads, phases, stacks, sizes, churn;
@@ -27,6 +29,7 @@ static const struct option_row rows[] = {
     {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "rows per table (default 10; 0: all)"},
     {"by", 0, OPT_CHOICE, offsetof(struct options, by), GROUP_WORDS,
      "divide the peak by this (default stack)"},
+    NARROWING_OPTIONS(offsetof(struct options, narrowing)),
     SECTION(peak, "what was live at the peak"),
     SECTION(leaks, "what was never given back"),
     SECTION(growth, "stacks whose memory keeps rising"),
@@ -113,6 +116,7 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 		rc = format_read(&models[made], files[made], e);
 		if (rc)
 			break;
+		rc = narrowing_apply(&o->narrowing, &models[made], e);
 		report_make(&reports[made], &models[made], groups_wanted(o));
 	}
 	if (!rc)

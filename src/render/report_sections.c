@@ -277,8 +277,9 @@ static void one_failure(const struct section *s, const struct oom *x, bool exami
 	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], time[TEXT_SIZE_MAX];
 	struct text line = {0}, where = {0};
 
-	text_printf(&line, "event %s%s%s: %s", text_count(event, (uint64_t)x->event), s->r->m->has_time ? ", " : "",
-		    s->r->m->has_time ? text_ns(time, x->t_ns) : "", text_bytes(size, x->size));
+	text_printf(&line, "event %s%s%s: %s", text_count(event, (uint64_t)x->event),
+	            s->r->m->has_time ? ", " : "", s->r->m->has_time ? text_ns(time, x->t_ns) : "",
+	            text_bytes(size, x->size));
 	if (examined)
 		text_printf(&line, ", %s", oom_cause_name(x->cause));
 	page_line(s->p, "  %s", line.s);
@@ -315,8 +316,8 @@ void section_oom(const struct section *s)
 		one_failure(s, &o->v[i], i < o->examined);
 		if (i >= o->examined)
 			continue;
-		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES", "LARGEST",
-			    "MISSING");
+		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES",
+		            "LARGEST", "MISSING");
 		failure_facts(&t, &o->v[i]);
 		table_end(&t, s->p);
 	}

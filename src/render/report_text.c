@@ -28,7 +28,7 @@ static void title(struct page *p, const struct model *m)
 	if (m->rank >= 0)
 		text_printf(&line, "%srank %d", dot, m->rank);
 	text_printf(&line, "%s%s event%s", dot, text_count(count, m->ev.n - m->n_initial),
-		    m->ev.n - m->n_initial == 1 ? "" : "s");
+	            m->ev.n - m->n_initial == 1 ? "" : "s");
 	if (m->has_time && m->ev.n > m->n_initial + 1)
 		text_printf(&line, " over %s",
 		            text_ns(time, m->duration_ns > 0
