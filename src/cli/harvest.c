@@ -87,7 +87,7 @@ static void tell_device(const struct device_totals *t, const struct model *m, in
 	fprintf(stderr, "\n");
 }
 
-static void tell(const struct model *m, const char *path)
+void harvest_tell(const struct model *m, const char *path)
 {
 	char events[TEXT_SIZE_MAX], duration[TEXT_SIZE_MAX];
 	struct totals t;
@@ -142,7 +142,7 @@ static int write_one(struct harvest *h, const struct harvest_plan *plan, struct 
 	h->path = mem_resize(h->path, h->snapshots + 1, sizeof *h->path);
 	h->path[h->snapshots++] = mem_strdup(path);
 	if (!plan->quiet)
-		tell(m, path);
+		harvest_tell(m, path);
 	return 0;
 }
 

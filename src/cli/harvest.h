@@ -27,6 +27,8 @@ int harvest_all(struct harvest *h, const struct harvest_plan *plan, struct err *
 /* One snapshot of a running process as of now; `word` tells it from the others ("dump1"). */
 int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool, const char *word,
 		struct err *e);
+/* The summary of a snapshot that was written, in a few lines on standard error. */
+void harvest_tell(const struct model *m, const char *path);
 void harvest_free(struct harvest *h);
 
 #endif

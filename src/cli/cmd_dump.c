@@ -1,0 +1,124 @@
+/* cmd_dump.c: gpumemsnap dump: a snapshot of a recorded program that is still running. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/child.h"
+#include "cli/harvest.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "cli/spools.h"
+#include "wire/spool.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct dump_opts {
+	const char *output;
+	bool quiet;
+};
+
+static const struct option_row dump_options[] = {
+	{"output", 'o', OPT_STRING, offsetof(struct dump_opts, output), "FILE",
+	 "write the snapshot here (default snapshot.json)"},
+	{"quiet", 'q', OPT_FLAG, offsetof(struct dump_opts, quiet), NULL, "no summary"},
+	{0},
+};
+
+/* The value of a variable in the environment that a process was started with; NULL if it has none. */
+static char *variable_of(uint64_t pid, const char *name, struct err *e)
+{
+	char *path = mem_printf("/proc/%llu/environ", (unsigned long long)pid), *line = NULL, *value = NULL;
+	FILE *f = fopen(path, "re");
+	size_t cap = 0, n = strlen(name);
+
+	if (!f && errno == ENOENT)
+		err_set(e, ERR_INPUT, NULL, -1, "there is no process %llu", (unsigned long long)pid);
+	else if (!f)
+		err_sys(e, path, "cannot read");
+	while (f && !value && getdelim(&line, &cap, 0, f) > 0)
+		if (!strncmp(line, name, n) && line[n] == '=')
+			value = mem_strdup(line + n + 1);
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
+	return value;
+}
+
+/* The spool that a process writes now. */
+static char *spool_of(uint64_t pid, struct err *e)
+{
+	char *dir = variable_of(pid, "GPUMEMSNAP_SPOOL", e), *path = NULL;
+	struct spools_entry *v = NULL;
+	size_t i, n = dir ? spools_list(dir, &v) : 0;
+
+	for (i = 0; i < n; i++)
+		if (v[i].pid == (int)pid) { /* the last image counts */
+			free(path);
+			path = mem_strdup(v[i].path);
+		}
+	if (!path)
+		err_set(e, ERR_INPUT, NULL, -1,
+			dir ? "process %llu has recorded nothing yet: it has not called the CUDA driver"
+			    : "process %llu is not being recorded: it was not started by gpumemsnap record",
+			(unsigned long long)pid);
+	spools_list_free(v, n);
+	free(dir);
+	return path;
+}
+
+static void set_end(struct model *m, const struct spool_info *info)
+{
+	if (info->state != SPOOL_RUNNING || !child_is_running(info->pid))
+		return;
+	m->complete = false;
+	free(m->why_incomplete);
+	m->why_incomplete = mem_strdup("the process is still running");
+}
+
+static int dump(const char *spool, const struct dump_opts *o, struct err *e)
+{
+	struct spool_info info;
+	struct model m;
+	int rc;
+
+	if (recording_read(&m, spool, 0, &info, e))
+		return -1;
+	set_end(&m, &info);
+	model_link(&m);
+	rc = recording_write(&m, o->output, e);
+	if (!rc && !o->quiet)
+		harvest_tell(&m, o->output);
+	model_free(&m);
+	return rc;
+}
+
+static int dump_run(const struct command *self, int argc, char **argv, struct err *e)
+{
+	struct dump_opts o = {.output = "snapshot.json"};
+	uint64_t pid;
+	char *spool;
+	bool helped;
+	int rc;
+
+	if (options_parse(self, &o, &argc, argv, false, &helped, e))
+		return -1;
+	if (helped)
+		return 0;
+	if (argc != 1)
+		return err_set(e, ERR_USAGE, NULL, -1, "dump needs one process id (or spool)");
+	spool = text_parse_u64(argv[0], &pid) && access(argv[0], F_OK) ? spool_of(pid, e) : mem_strdup(argv[0]);
+	rc = spool ? dump(spool, &o, e) : -1;
+	free(spool);
+	return rc;
+}
+
+extern const struct command cmd_dump;
+const struct command cmd_dump = {
+	.name = "dump",
+	.usage = "[OPTIONS] PID|SPOOL",
+	.summary = "write a snapshot of a recorded program that is running",
+	.run = dump_run,
+	.options = dump_options,
+};
