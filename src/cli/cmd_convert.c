@@ -1,0 +1,156 @@
+/* cmd_convert.c: gpumemsnap convert: a recording in another format. */
+#include "analyze/frames.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/moment.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "cli/snapshot.h"
+#include "format/export.h"
+#include "format/format.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct convert_opts {
+	const char *to, *output, *at, *by, *device;
+};
+
+static const struct option_row convert_options[] = {
+	{"to", 't', OPT_STRING, offsetof(struct convert_opts, to), "FORMAT",
+	 "json (the default), folded, csv, torch, speedscope, perfetto, pprof or massif; without it the ending of "
+	 "the output's name decides"},
+	{"output", 'o', OPT_STRING, offsetof(struct convert_opts, output), "FILE",
+	 "write here (default: standard output); .gz compresses"},
+	{"at", 0, OPT_STRING, offsetof(struct convert_opts, at), "peak|end|total|TIME",
+	 "which instant, for formats that show one (default peak)"},
+	{"by", 0, OPT_CHOICE, offsetof(struct convert_opts, by), "bytes|count",
+	 "what is counted, for formats that have one number per stack (default bytes)"},
+	{"device", 'd', OPT_STRING, offsetof(struct convert_opts, device), "N",
+	 "which device, for formats that show one (default: the one with the highest peak)"},
+	{0},
+};
+
+static const struct exporter *choose(const struct convert_opts *o, struct err *e)
+{
+	const struct exporter *x = o->to ? export_find(o->to) : o->output ? export_by_suffix(o->output) : NULL;
+	struct text names = {0};
+
+	if (!x && !o->to)
+		x = export_find("json");
+	if (x)
+		return x;
+	for (x = export_table; x->name; x++)
+		text_printf(&names, "%s%s", names.n ? ", " : "", x->name);
+	err_set(e, ERR_USAGE, NULL, -1, "--to: '%s' is no format; there are: %s", o->to, names.s);
+	text_free(&names);
+	return NULL;
+}
+
+static struct export_moment moment_of(const struct live *l, int64_t t_ns)
+{
+	struct export_moment at = {.t_ns = t_ns, .bytes = l->bytes, .count = l->count, .n = l->n};
+	size_t i;
+
+	at.rows = mem_alloc(l->n * sizeof *at.rows);
+	for (i = 0; i < l->n; i++)
+		at.rows[i] = (struct export_row){l->rows[i].stack, l->rows[i].bytes, l->rows[i].count};
+	return at;
+}
+
+/* The one instant that --at names. */
+static int add_moment(struct export_view *v, const struct convert_opts *o, struct err *e)
+{
+	struct moment at;
+
+	if (moment_find(&at, v->m, v->device, o->at, e))
+		return -1;
+	v->moments = mem_zalloc(1, sizeof *v->moments);
+	v->moments[v->n_moments++] = moment_of(&at.live, at.row < v->m->ev.n ? v->m->ev.t_ns[at.row] : 0);
+	live_free(&at.live);
+	return 0;
+}
+
+static void free_view(struct export_view *v)
+{
+	while (v->n_moments)
+		free(v->moments[--v->n_moments].rows);
+	free(v->moments);
+}
+
+static int write_to(const struct exporter *x, const struct export_view *v, const char *path, struct err *e)
+{
+	struct output *o = output_open(path, e);
+
+	if (!o)
+		return -1;
+	if (x->write(v, o, e)) {
+		output_abandon(o);
+		return -1;
+	}
+	return output_close(o, e);
+}
+
+static int convert(const struct exporter *x, const struct model *m, const struct convert_opts *o, struct err *e)
+{
+	struct export_view v = {.m = m,
+				.by_count = o->by && !strcmp(o->by, "count"),
+				.when = o->at ? o->at : "peak",
+				.start = frames_start};
+	int device = x->needs == EXPORT_MODEL ? 0 : snapshot_device(m, o->device, e), rc = -1;
+
+	if (device < 0)
+		return -1;
+	v.device = (uint8_t)device;
+	if (x->needs != EXPORT_MOMENT || !add_moment(&v, o, e))
+		rc = write_to(x, &v, o->output ? o->output : "-", e);
+	free_view(&v);
+	return rc;
+}
+
+static int read_any(struct model *m, const char *path, struct err *e)
+{
+	if (!recording_is_spool(path))
+		return format_read(m, path, e);
+	if (recording_read(m, path, 0, NULL, e))
+		return -1;
+	model_link(m);
+	return 0;
+}
+
+static int convert_run(const struct command *self, int argc, char **argv, struct err *e)
+{
+	struct convert_opts o = {0};
+	const struct exporter *x;
+	const char *path;
+	struct model m;
+	bool helped;
+	int rc;
+
+	if (options_parse(self, &o, &argc, argv, false, &helped, e))
+		return -1;
+	if (helped)
+		return 0;
+	x = choose(&o, e);
+	path = x ? snapshot_path("convert", argc, argv, e) : NULL;
+	if (!path)
+		return -1;
+	if (x->binary && (!o.output || !strcmp(o.output, "-")) && isatty(1))
+		return err_set(e, ERR_USAGE, NULL, -1, "%s is not for a terminal: gpumemsnap convert --to %s > out%s",
+			       x->name, x->name, x->suffix);
+	if (read_any(&m, path, e))
+		return -1;
+	rc = convert(x, &m, &o, e);
+	model_free(&m);
+	return rc;
+}
+
+extern const struct command cmd_convert;
+const struct command cmd_convert = {
+	.name = "convert",
+	.usage = "[OPTIONS] [SNAP|SPOOL]",
+	.summary = "write a recording in another format",
+	.run = convert_run,
+	.options = convert_options,
+};
