@@ -204,7 +204,7 @@ void bands_make(struct bands *b, const struct model *m, uint8_t device, enum gro
 	*b = (struct bands){.columns = x->columns};
 	b->high = mem_zalloc((size_t)x->columns, sizeof *b->high);
 	b->low = mem_zalloc((size_t)x->columns, sizeof *b->low);
-	group_keys_make(&k.keys, m, device, by);
+	group_keys_make(&k.keys, m, by);
 	find_peak(&k);
 	choose_bands(&k, max);
 	for (size_t i = 0; i < b->n; i++)

@@ -131,7 +131,7 @@ static size_t count_keys(const struct group_keys *k)
 	}
 }
 
-void group_keys_make(struct group_keys *k, const struct model *m, uint8_t device, enum group_by by)
+void group_keys_make(struct group_keys *k, const struct model *m, enum group_by by)
 {
 	*k = (struct group_keys){.m = m, .by = by};
 	k->n = count_keys(k);
@@ -203,7 +203,7 @@ void group_make(const struct model *m, uint8_t device, enum group_by by, size_t 
 	struct grouping g = {.m = m, .out = out};
 
 	*out = (struct groups){.by = by};
-	group_keys_make(&g.keys, m, device, by);
+	group_keys_make(&g.keys, m, by);
 	g.place = mem_zalloc(g.keys.n, sizeof *g.place);
 	add_all(&g, device, peak_row);
 	if (out->n)

@@ -52,7 +52,7 @@ struct group_keys {
 	uint32_t *of_stack; /* key of a stack plus one, 0: not asked yet */
 	uint32_t *phase;
 };
-void group_keys_make(struct group_keys *k, const struct model *m, uint8_t device, enum group_by by);
+void group_keys_make(struct group_keys *k, const struct model *m, enum group_by by);
 uint32_t group_key(struct group_keys *k, size_t row);
 void group_keys_free(struct group_keys *k);
 
