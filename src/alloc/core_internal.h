@@ -1,0 +1,175 @@
+/* core_internal.h: what the files of the core share. Nobody else includes it.
+ *
+ *   pool   the default one or a private one; has two halves, small and large
+ *   half   one of PyTorch's BlockPools: its free blocks, by stream
+ *   lane   the free blocks of one stream in one half: bins by size, each bin a small tree
+ *          ordered by (size, address), so that the first block not smaller than a request is
+ *          the best fit with the lowest address
+ */
+#ifndef ALLOC_CORE_INTERNAL_H
+#define ALLOC_CORE_INTERNAL_H
+
+#include "alloc/core.h"
+#include <string.h>
+
+enum { BIN_LEVELS = 45, BIN_SUBS = 32 };
+
+struct gma_lane {
+	gma_stream stream;
+	struct gma_half *half;
+	struct gma_lane *next; /* of the half, by ascending stream */
+	struct gma_block *unmapped; /* tree by address */
+	uint64_t levels;	    /* which rows of subs have a bit */
+	uint32_t subs[BIN_LEVELS];  /* which bins of a level have a tree */
+	struct gma_block *bin[BIN_LEVELS][BIN_SUBS];
+};
+
+struct gma_half {
+	struct gma_pool *pool;
+	struct gma_lane *lanes, *last; /* last: looked up last */
+	uint32_t searches;
+	uint8_t stat; /* GMA_STAT_SMALL or GMA_STAT_LARGE */
+};
+
+struct gma_pool {
+	struct gma_half small, large;
+	struct gma_pool *next;
+	uint64_t id[2];
+	uint64_t uses;	   /* 0: its cached segments may go back */
+	uint64_t segments; /* got for it and not given back (mapped ranges count one by one) */
+	unsigned flags;
+	bool is_private;
+	bool gone; /* nothing left and unused: the id may be given to a new pool */
+};
+
+/* A stream other than its own that uses a block; after the free, the event that says when it is done. */
+struct gma_use {
+	gma_stream stream;
+	uint64_t event;
+	struct gma_block *block;
+	struct gma_use *of_block; /* next use of the same block */
+	struct gma_use *prev, *next; /* in the stream's queue */
+	struct gma_queue *queue;
+	bool recorded, queued, in_capture;
+};
+
+/* Events of one stream, oldest first: if one is not complete, neither are those behind it. */
+struct gma_queue {
+	gma_stream stream;
+	struct gma_use *head, *tail;
+	struct gma_queue *next;
+};
+
+struct gma_spares { /* records of one size, ready to use */
+	void *list;
+	size_t bytes, n;
+};
+
+struct gma_core {
+	struct gma_conf conf;
+	struct gma_backend be;
+	struct gma_stats stats;
+	uint64_t limit, reserved;
+	struct gma_pool pool; /* the default one; private ones behind it */
+	struct gma_segment *oldest, *newest;
+	uint64_t segments_ever;
+	struct gma_queue *queues;
+	struct gma_block *deferred; /* freed during a capture, linked by left */
+	unsigned captures;
+	uint64_t serving; /* user of the request being served */
+	gma_noter note;
+	void *note_ctx;
+	bool (*pressure)(void *ctx);
+	void *pressure_ctx;
+	struct gma_spares blocks, segments, uses;
+	struct page *pages;
+	char *fresh, *fresh_end; /* of the newest page */
+	struct gma_oom oom;
+};
+
+/* core_slab.c: records. gma_room makes sure that n more can be taken; taking never fails then. */
+bool gma_room(struct gma_core *c, struct gma_spares *s, size_t n);
+void *gma_take(struct gma_spares *s); /* zeroed */
+void gma_give(struct gma_spares *s, void *record);
+void *gma_permanent(struct gma_core *c, size_t bytes); /* zeroed, NULL if there is no memory */
+
+/* core_bins.c */
+void gma_bins_put(struct gma_block *b);  /* a GMA_FREE or GMA_UNMAPPED block into its lane */
+void gma_bins_take(struct gma_block *b);
+struct gma_block *gma_bins_from(const struct gma_lane *l, uint64_t size, uint64_t addr); /* first not before */
+struct gma_block *gma_bins_after(const struct gma_lane *l, const struct gma_block *b);
+struct gma_block *gma_bins_before(const struct gma_lane *l, uint64_t size, uint64_t addr); /* last before */
+struct gma_block *gma_unmapped_from(const struct gma_lane *l, uint64_t addr);
+struct gma_lane *gma_lane_find(struct gma_half *h, gma_stream stream);
+struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream stream);
+
+/* core_segment.c */
+/* GMA_OK and *out is a free block, taken out of the bins, that can hold the request. */
+int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gma_block **out);
+bool gma_segment_release(struct gma_core *c, struct gma_block *b); /* b: free and the whole segment */
+void gma_unmap_pages(struct gma_core *c, struct gma_block *b);
+bool gma_absorb(struct gma_block *b, struct gma_block *other); /* b takes other in if it can */
+void gma_follow(struct gma_block *b, struct gma_block *after); /* b comes right behind `after` */
+struct gma_block *gma_new_block(struct gma_core *c, const struct gma_block *like, uint64_t addr, uint64_t size,
+				enum gma_state state);
+
+/* core_reclaim.c */
+void gma_collect(struct gma_core *c);
+bool gma_release_oversize(struct gma_core *c, struct gma_lane *l, uint64_t size);
+void gma_release_cached(struct gma_core *c, struct gma_pool *only);
+
+/* core_streams.c */
+void gma_free_pending(struct gma_core *c, struct gma_block *b); /* b was used by other streams */
+void gma_wait_pending(struct gma_core *c, const struct gma_pool *only);
+
+/* core.c */
+void gma_block_free(struct gma_core *c, struct gma_block *b); /* nobody uses it any more */
+struct gma_block *gma_take_cached(struct gma_core *c, struct gma_half *h, gma_stream stream, uint64_t size);
+
+/* core_oom.c */
+void gma_diagnose(struct gma_core *c, const struct gma_request *q, const struct gma_lane *l, uint64_t size);
+
+static inline bool gma_is_split(const struct gma_block *b)
+{
+	return b->prev || b->next;
+}
+
+static inline void gma_stat_up(struct gma_stat *s, uint64_t n)
+{
+	s->current += (int64_t)n;
+	s->allocated += (int64_t)n;
+	if (s->current > s->peak)
+		s->peak = s->current;
+}
+
+static inline void gma_stat_down(struct gma_stat *s, uint64_t n)
+{
+	s->current -= (int64_t)n;
+	s->freed += (int64_t)n;
+}
+
+/* The same for a figure that is kept for all, small and large blocks. */
+static inline void gma_stat_add(struct gma_stat s[GMA_STAT_POOLS], uint8_t half, uint64_t n)
+{
+	gma_stat_up(&s[GMA_STAT_ALL], n);
+	gma_stat_up(&s[half], n);
+}
+
+static inline void gma_stat_sub(struct gma_stat s[GMA_STAT_POOLS], uint8_t half, uint64_t n)
+{
+	gma_stat_down(&s[GMA_STAT_ALL], n);
+	gma_stat_down(&s[half], n);
+}
+
+static inline void gma_tell(struct gma_core *c, enum gma_what what, const struct gma_lane *l, uint64_t addr,
+			    uint64_t size, const struct gma_block *b, uint64_t user)
+{
+	struct gma_pool *p = l->half->pool;
+	struct gma_note n = {what, addr, size, l->stream, user, p->is_private ? p : NULL, b,
+			     l->half->stat == GMA_STAT_SMALL};
+
+	if (c->note)
+		c->note(c->note_ctx, &n);
+}
+
+#endif
