@@ -159,7 +159,8 @@ struct gma_oom {
 const struct gma_oom *gma_core_last_oom(const struct gma_core *c);
 /* One sentence: what is missing, why, and which setting would have helped. `name` (may be NULL) says
  * who a user number is, into at most n bytes. Returns the length, at most size - 1. */
-size_t gma_core_explain(const struct gma_oom *o, void (*name)(uint64_t user, char *buf, size_t n), char *buf, size_t size);
+typedef void (*gma_namer)(void *ctx, uint64_t user, char *buf, size_t n);
+size_t gma_core_explain(const struct gma_oom *o, gma_namer name, void *ctx, char *buf, size_t size);
 
 /* All segments, oldest first. */
 const struct gma_segment *gma_core_segments(const struct gma_core *c);

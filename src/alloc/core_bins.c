@@ -21,6 +21,17 @@ static bool before(const struct gma_block *b, uint64_t size, uint64_t addr)
 	return mine < size || (mine == size && b->addr < addr);
 }
 
+/* Does b come before `other`, which has this key? Two blocks share a key only if a damaged recording
+ * says so; they must still be told apart. */
+static bool before_block(const struct gma_block *b, uint64_t size, uint64_t addr, const struct gma_block *other)
+{
+	uint64_t mine = key_size(b);
+
+	if (mine != size)
+		return mine < size;
+	return b->addr != addr ? b->addr < addr : b < other;
+}
+
 static uint32_t weight(const struct gma_block *b)
 {
 	return (uint32_t)(b->addr >> 9) * 0x9e3779b1u;
@@ -33,10 +44,10 @@ static void tree_put(struct gma_block **at, struct gma_block *b)
 	uint32_t mine = weight(b);
 
 	while (*at && weight(*at) >= mine)
-		at = before(*at, size, addr) ? &(*at)->right : &(*at)->left;
+		at = before_block(*at, size, addr, b) ? &(*at)->right : &(*at)->left;
 	/* The lighter subtree found here is split into what comes before b and what comes after. */
 	for (rest = *at, *at = b; rest;) {
-		if (before(rest, size, addr)) {
+		if (before_block(rest, size, addr, b)) {
 			*l = rest;
 			l = &rest->right;
 			rest = *l;
@@ -55,7 +66,7 @@ static void tree_take(struct gma_block **at, struct gma_block *b)
 	struct gma_block *l = b->left, *r = b->right;
 
 	while (*at != b)
-		at = before(*at, size, addr) ? &(*at)->right : &(*at)->left;
+		at = before_block(*at, size, addr, b) ? &(*at)->right : &(*at)->left;
 	while (l && r) {
 		if (weight(l) > weight(r)) {
 			*at = l;

@@ -136,16 +136,17 @@ static inline bool gma_is_split(const struct gma_block *b)
 
 static inline void gma_stat_up(struct gma_stat *s, uint64_t n)
 {
-	s->current += (int64_t)n;
-	s->allocated += (int64_t)n;
+	/* Unsigned: a recording may claim any size, and wrapping is not undefined there. */
+	s->current = (int64_t)((uint64_t)s->current + n);
+	s->allocated = (int64_t)((uint64_t)s->allocated + n);
 	if (s->current > s->peak)
 		s->peak = s->current;
 }
 
 static inline void gma_stat_down(struct gma_stat *s, uint64_t n)
 {
-	s->current -= (int64_t)n;
-	s->freed += (int64_t)n;
+	s->current = (int64_t)((uint64_t)s->current - n);
+	s->freed = (int64_t)((uint64_t)s->freed + n);
 }
 
 /* The same for a figure that is kept for all, small and large blocks. */

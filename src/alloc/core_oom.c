@@ -163,7 +163,7 @@ static void say_bytes(struct sentence *t, uint64_t v)
 	say(t, units[u]);
 }
 
-static void say_fragmentation(struct sentence *t, const struct gma_oom *o, void (*name)(uint64_t, char *, size_t))
+static void say_fragmentation(struct sentence *t, const struct gma_oom *o, gma_namer name, void *ctx)
 {
 	char who[128] = "";
 
@@ -179,7 +179,7 @@ static void say_fragmentation(struct sentence *t, const struct gma_oom *o, void 
 		say(t, " are pinned by small blocks (one of ");
 		say_bytes(t, o->pin[0].bytes);
 		if (name)
-			name(o->pin[0].user, who, sizeof who);
+			name(ctx, o->pin[0].user, who, sizeof who);
 		say(t, *who ? " from " : "");
 		say(t, who);
 		say(t, " keeps ");
@@ -189,7 +189,7 @@ static void say_fragmentation(struct sentence *t, const struct gma_oom *o, void 
 	say(t, o->expandable_helps ? "; expandable_segments:True would have avoided it" : "");
 }
 
-size_t gma_core_explain(const struct gma_oom *o, void (*name)(uint64_t user, char *buf, size_t n), char *buf, size_t size)
+size_t gma_core_explain(const struct gma_oom *o, gma_namer name, void *ctx, char *buf, size_t size)
 {
 	struct sentence t = {buf, 0, size};
 
@@ -227,7 +227,7 @@ size_t gma_core_explain(const struct gma_oom *o, void (*name)(uint64_t user, cha
 			"allocate on fewer streams or empty the cache");
 		break;
 	case GMA_WHY_FRAGMENTATION:
-		say_fragmentation(&t, o, name);
+		say_fragmentation(&t, o, name, ctx);
 		break;
 	}
 	return t.n;
