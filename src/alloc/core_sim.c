@@ -39,8 +39,8 @@ static int sim_segment_alloc(void *ctx, uint64_t size, uint64_t *addr)
 
 	if (r)
 		return r;
-	*addr = s->next;
-	s->next += granules(size);
+	*addr = s->place ? s->place(s->place_ctx, granules(size)) : s->next;
+	s->next += s->place ? 0 : granules(size);
 	return GMA_OK;
 }
 
@@ -48,9 +48,10 @@ static int sim_segment_free(void *ctx, uint64_t addr, uint64_t size)
 {
 	struct gma_sim *s = ctx;
 
-	(void)addr;
 	if (fails(s))
 		return GMA_DRIVER_ERROR;
+	if (s->leave)
+		s->leave(s->place_ctx, addr, granules(size));
 	s->used -= granules(size);
 	return GMA_OK;
 }

@@ -20,6 +20,10 @@ struct gma_sim {
 	uint64_t events;	 /* recorded so far; event numbers are 1, 2, … */
 	uint64_t events_done;	 /* events up to this number are complete */
 	bool no_events;		 /* event functions are left out of the backend */
+	/* where segments are put, and that one is gone; NULL: one behind the other */
+	uint64_t (*place)(void *ctx, uint64_t size);
+	void (*leave)(void *ctx, uint64_t addr, uint64_t size);
+	void *place_ctx;
 };
 
 /* total may be UINT64_MAX: a device so large that nothing fails. */

@@ -33,14 +33,17 @@ struct whatif_trace { /* of one device */
 	size_t n, cap;
 	uint32_t *alloc_row; /* by slot */
 	size_t n_slots, cap_slots;
-	size_t n_initial;     /* ops that only set up what was live before the recording */
-	uint64_t lower_bound; /* peak of bytes in use, each request rounded to 512 */
+	size_t n_initial;       /* ops that only set up what was live before the recording: slots 0, 1, … */
+	uint64_t lower_bound;   /* peak of bytes in use, each request rounded to 512 */
 	uint64_t recorded_peak; /* reserved bytes as recorded, MODEL_UNKNOWN */
+	uint64_t limit;         /* of reserved bytes, as garbage collection shows it; MODEL_UNKNOWN */
+	struct va_lesson *va;   /* where the driver put segments */
 };
 
 struct whatif_mismatch {
 	uint64_t event; /* number on its device */
 	uint8_t device;
+	uint8_t recorded_op, predicted_op; /* TRACE.other: none */
 	char recorded[96], predicted[96];
 };
 struct whatif_fidelity {
@@ -50,32 +53,32 @@ struct whatif_fidelity {
 };
 
 enum whatif_kind {
-	WHATIF_CACHING, /* the core under conf */
-	WHATIF_PLAIN,	/* cudaMalloc for every request */
-	WHATIF_POOL,	/* a stream-ordered pool: cudaMallocAsync */
-	WHATIF_OFFLINE, /* a planner that knows every life: the best-fit bound */
+	WHATIF_CACHING, /* the core under a configuration */
+	WHATIF_PLAIN,   /* cudaMalloc and cudaFree for every request */
+	WHATIF_POOL,    /* a stream-ordered pool that keeps what it has: cudaMallocAsync */
+	WHATIF_OFFLINE, /* a plan made with all lives known: what packing can reach at best */
 };
 struct whatif_run {
-	const char *conf; /* owned by the caller */
+	const char *conf; /* or the kind's name; owned by struct whatif */
 	enum whatif_kind kind;
 	uint8_t device;
-	uint64_t device_mem;  /* MODEL_UNKNOWN: no device limits it */
-	bool known;	      /* false: this kind of run was not made (too long a recording) */
-	uint64_t reserved_peak, allocated_peak, requested_peak, lower_bound;
+	bool own;            /* the recording's own settings */
+	uint64_t device_mem; /* MODEL_UNKNOWN: nothing limits it */
+	uint64_t reserved_peak, allocated_peak, requested_peak, lower_bound; /* MODEL_UNKNOWN if there is no such figure */
 	uint64_t device_allocs, device_frees, retries, ooms;
 	int64_t first_oom_event; /* on its device, -1: none */
 	uint64_t first_oom_size; /* bytes asked of the device */
 	uint32_t first_oom_stack;
-	char oom_text[512];	 /* why */
-	double fragmentation_at_peak;
-	uint64_t *curve; /* reserved bytes after each op, if asked for */
+	char oom_text[512];           /* why */
+	double fragmentation_at_peak; /* NAN if it makes no sense */
+	uint64_t *curve;              /* reserved bytes after each op, if asked for */
 };
 
 struct whatif_options {
 	const char **conf;
-	size_t n_conf;	     /* 0: try a grid */
+	size_t n_conf;       /* 0: try a grid */
 	uint64_t device_mem; /* 0: as recorded, if known */
-	int device;	     /* -1: all */
+	int device;          /* -1: all */
 	bool curves;
 	unsigned threads;
 };
@@ -84,9 +87,11 @@ struct whatif {
 	struct whatif_trace *traces;
 	size_t n_traces;
 	struct whatif_run *runs; /* traces in order, all configurations of one before those of the next */
-	size_t n_runs, n_confs;
-	const char *own_conf;	/* of the recording; "" if it has no settings */
-	bool has_own;
+	size_t n_runs;
+	struct whatif_run *base; /* one per trace: the recording's own settings, under the same conditions */
+	char **confs;
+	size_t n_confs;
+	char *own_conf;          /* of the recording; "" if it has no settings */
 	const char *recommended; /* NULL: keep what you have */
 	uint64_t saves_bytes;
 	bool avoids_oom;
@@ -96,11 +101,12 @@ void whatif_free(struct whatif *w);
 
 /* Parts. */
 struct gma_conf;
-int whatif_conf(const char *text, uint64_t total, struct gma_conf *c, struct err *e);
 void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t device, const struct gma_conf *own,
 		    struct whatif_fidelity *f);
 void whatif_trace_free(struct whatif_trace *t);
+/* r->kind, device_mem and own are set; the rest is filled. */
 void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r, bool curve);
-void whatif_bound(const struct whatif_trace *t, struct whatif_run *r, bool curve); /* the other kinds */
+void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, bool curve);
+void whatif_offline(const struct whatif_trace *t, struct whatif_run *r);
 
 #endif

@@ -1,55 +1,12 @@
-/* whatif_compile.c: from a recording to the program's requests, checking the allocator on the way.
- *
- * If the recording shows an allocator's decisions, the core replays them under the recording's own
- * settings. Rows are taken in windows: what one call of the program caused. The device answers as
- * it did then: a segment is granted at the recorded address if the recording shows one at this
- * point, and refused if it shows memory going back instead. What the core does is compared with
- * the rows of the window, in order. Which window is a call that emptied the cache, and which is a
- * request that had to flush it, is told by what the core would have done.
- */
+/* whatif_compile.c: from the rows of a recording to the requests of its program. */
+#include "analyze/whatif_compile.h"
 #include "analyze/live.h"
-#include "analyze/whatif_device.h"
+#include "analyze/whatif_va.h"
 #include "base/mem.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands for all streams that a pending block waits for: only the recording knows when they are done. */
-#define OTHER_STREAMS UINT64_MAX
-
-struct compiler {
-	struct whatif_trace *t;
-	struct whatif_fidelity *f;
-	struct whatif_device d;
-	const struct columns *c;
-	uint32_t *rows, *number; /* of this device: the allocator's rows, and each one's event number */
-	size_t n;
-	uint32_t *slot_of;	 /* by row */
-	size_t at, end;		 /* the window: rows not yet met, and its end */
-	bool off, quiet;	 /* the rest of this window was not predicted; nothing is compared */
-	uint64_t reserved, reserved_max, active, active_max;
-	struct map64 replaced; /* alloc row that came over a live block → that block's alloc row */
-};
-
-static enum gms_kind kind(const struct compiler *k, size_t i)
-{
-	return GMS_OP_KIND(k->c->op[k->rows[i]]);
-}
-
-static enum gms_action action(const struct compiler *k, size_t i)
-{
-	return GMS_OP_ACTION(k->c->op[k->rows[i]]);
-}
-
-static bool is(const struct compiler *k, size_t i, uint8_t op)
-{
-	return i < k->n && k->c->op[k->rows[i]] == op;
-}
-
-#define BLOCK(a)   GMS_OP(GMS_K_BLOCK, GMS_A_##a)
-#define SEGMENT(a) GMS_OP(GMS_K_SEGMENT, GMS_A_##a)
-
-static void add_op(struct compiler *k, enum whatif_what what, uint32_t row, uint32_t slot)
+void compile_op(struct compiler *k, enum whatif_what what, uint32_t row, uint32_t slot)
 {
 	struct whatif_trace *t = k->t;
 
@@ -57,192 +14,32 @@ static void add_op(struct compiler *k, enum whatif_what what, uint32_t row, uint
 		.size = k->c->size[row], .stream = k->c->stream[row], .pool = k->c->pool[row]};
 }
 
-static void count_active(struct compiler *k, uint32_t alloc_row, bool begins)
+static uint64_t least(uint64_t size)
 {
-	uint64_t size = (k->c->size[alloc_row] + GMA_MIN_BLOCK - 1) & ~(uint64_t)(GMA_MIN_BLOCK - 1);
-
-	k->active += begins ? size : -size;
-	if (begins && k->active > k->active_max)
-		k->active_max = k->active;
+	return (size + GMA_MIN_BLOCK - 1) & ~(uint64_t)(GMA_MIN_BLOCK - 1);
 }
 
-static uint32_t new_slot(struct compiler *k, uint32_t row)
+uint32_t compile_slot(struct compiler *k, uint32_t row)
 {
 	struct whatif_trace *t = k->t;
 	uint32_t slot = (uint32_t)t->n_slots;
 
 	*VEC_PUSH(t->alloc_row, t->n_slots, t->cap_slots) = row;
 	k->slot_of[row] = slot;
-	count_active(k, row, true);
+	k->active += least(k->c->size[row]);
+	if (k->active > t->lower_bound)
+		t->lower_bound = k->active;
 	return slot;
 }
 
-/* --- the comparison ------------------------------------------------------------------------ */
-
-static const uint8_t op_of[] = {
-	[GMA_DID_ALLOC] = BLOCK(ALLOC),
-	[GMA_DID_FREE_REQUESTED] = BLOCK(FREE_REQUESTED),
-	[GMA_DID_FREE_COMPLETED] = BLOCK(FREE),
-	[GMA_DID_SEGMENT_ALLOC] = SEGMENT(ALLOC),
-	[GMA_DID_SEGMENT_FREE] = SEGMENT(FREE),
-	[GMA_DID_MAP] = SEGMENT(MAP),
-	[GMA_DID_UNMAP] = SEGMENT(UNMAP),
-	[GMA_DID_OOM] = BLOCK(FAIL),
-};
-
-static void describe(char *buf, size_t size, uint8_t op, uint64_t addr, uint64_t bytes)
+void compile_end(struct compiler *k, uint32_t alloc_row)
 {
-	snprintf(buf, size, "%s.%s of %llu bytes at 0x%llx", gms_kind_info[GMS_OP_KIND(op)].name,
-		 gms_action_name[GMS_OP_ACTION(op)], (unsigned long long)bytes, (unsigned long long)addr);
+	k->active -= least(k->c->size[alloc_row]);
+	k->d.blocks[k->slot_of[alloc_row]] = NULL;
+	k->slot_of[alloc_row] = UINT32_MAX;
 }
 
-/* Remember the first row that was not predicted. n NULL: nothing was predicted here. */
-static void mismatch(struct compiler *k, size_t i, const struct gma_note *n)
-{
-	struct whatif_mismatch *x = &k->f->first;
-	uint32_t row;
-
-	k->off = true;
-	if (x->recorded[0] || x->predicted[0])
-		return;
-	x->device = k->t->device;
-	x->event = k->number[i < k->n ? i : k->n - 1];
-	row = k->rows[i < k->n ? i : k->n - 1];
-	if (i < k->end)
-		describe(x->recorded, sizeof x->recorded, k->c->op[row], k->c->addr[row], k->c->size[row]);
-	else
-		snprintf(x->recorded, sizeof x->recorded, "nothing");
-	if (n)
-		describe(x->predicted, sizeof x->predicted, op_of[n->what], n->addr, n->size);
-	else
-		snprintf(x->predicted, sizeof x->predicted, "nothing");
-}
-
-static void compare(void *ctx, const struct gma_note *n)
-{
-	struct compiler *k = ctx;
-	uint32_t row;
-
-	if (k->quiet || k->off)
-		return;
-	if (k->at == k->end) {
-		mismatch(k, k->at, n);
-		return;
-	}
-	row = k->rows[k->at];
-	if (k->c->op[row] != op_of[n->what] || k->c->size[row] != n->size ||
-	    (n->what != GMA_DID_OOM && k->c->addr[row] != n->addr)) {
-		mismatch(k, k->at, n);
-		return;
-	}
-	k->at++;
-	k->f->matched++;
-}
-
-static void window_open(struct compiler *k, size_t from, size_t to)
-{
-	k->at = from;
-	k->end = to;
-	k->off = false;
-	k->f->events += to - from;
-}
-
-static void window_close(struct compiler *k)
-{
-	for (; k->at < k->end; k->at++)
-		if (!k->off)
-			mismatch(k, k->at, NULL);
-	k->off = false;
-}
-
-/* --- the device as recorded ------------------------------------------------------------------ */
-
-static int recorded_alloc(void *ctx, uint64_t size, uint64_t *addr)
-{
-	struct compiler *k = ctx;
-
-	if (k->at < k->end && !k->off && !is(k, k->at, SEGMENT(ALLOC)) && !is(k, k->at, BLOCK(ALLOC)))
-		return GMA_OUT_OF_MEMORY;
-	if (k->at < k->end && !k->off && is(k, k->at, SEGMENT(ALLOC))) {
-		*addr = k->c->addr[k->rows[k->at]];
-		return GMA_OK;
-	}
-	*addr = k->d.sim.next;
-	k->d.sim.next += (size + GMA_SIM_GRANULE - 1) & ~(GMA_SIM_GRANULE - 1);
-	return GMA_OK;
-}
-
-static int recorded_free(void *ctx, uint64_t addr, uint64_t size)
-{
-	(void)ctx;
-	(void)addr;
-	(void)size;
-	return GMA_OK;
-}
-
-static int recorded_reserve(void *ctx, uint64_t size, uint64_t *addr)
-{
-	struct compiler *k = ctx;
-
-	if (k->at < k->end && !k->off && is(k, k->at, SEGMENT(MAP))) {
-		*addr = k->c->addr[k->rows[k->at]];
-		return GMA_OK;
-	}
-	*addr = k->d.sim.next;
-	k->d.sim.next += size;
-	return GMA_OK;
-}
-
-static int recorded_map(void *ctx, uint64_t addr, uint64_t size, uint64_t page)
-{
-	struct compiler *k = ctx;
-
-	(void)addr;
-	(void)size;
-	(void)page;
-	if (k->at < k->end && !k->off && !is(k, k->at, SEGMENT(MAP)) && !is(k, k->at, BLOCK(ALLOC)))
-		return GMA_OUT_OF_MEMORY;
-	return GMA_OK;
-}
-
-static int recorded_unmap(void *ctx, uint64_t addr, uint64_t size, uint64_t page)
-{
-	(void)page;
-	return recorded_free(ctx, addr, size);
-}
-
-static int recorded_info(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
-{
-	struct compiler *k = ctx;
-
-	*total_bytes = *free_bytes = k->d.sim.total;
-	return GMA_OK;
-}
-
-static const struct gma_backend recorded_device = {
-	.segment_alloc = recorded_alloc,
-	.segment_free = recorded_free,
-	.reserve = recorded_reserve,
-	.unreserve = recorded_free,
-	.map = recorded_map,
-	.unmap = recorded_unmap,
-	.device_info = recorded_info,
-	.page_get = whatif_page_get,
-	.page_put = whatif_page_put,
-};
-
-/* --- windows --------------------------------------------------------------------------------- */
-
-/* The request of row i; it will be the block of the next slot. */
-static struct gma_request request(struct compiler *k, size_t i)
-{
-	uint32_t row = k->rows[i];
-
-	return whatif_request(&k->d, k->c->size[row], k->c->stream[row], k->c->pool[row], (uint32_t)k->t->n_slots);
-}
-
-/* What one row does to the recorded reserved bytes. */
-static uint64_t reserved_change(const struct columns *c, uint32_t row)
+uint64_t compile_reserved(const struct columns *c, uint32_t row)
 {
 	switch (c->op[row]) {
 	case SEGMENT(ALLOC):
@@ -256,252 +53,23 @@ static uint64_t reserved_change(const struct columns *c, uint32_t row)
 	}
 }
 
-static void find_reserved_max(struct compiler *k)
-{
-	uint64_t now = k->reserved;
-	size_t i;
-
-	k->reserved_max = now;
-	for (i = 0; i < k->n; i++) {
-		now += reserved_change(k->c, k->rows[i]);
-		if (now > k->reserved_max && now < INT64_MAX)
-			k->reserved_max = now;
-	}
-}
-
 /* A recording may show an allocation where a block still lives: that one must be gone. */
-static void end_replaced(struct compiler *k, uint32_t row)
+void compile_replaced(struct compiler *k, uint32_t row)
 {
 	uint32_t *old = map64_find(&k->replaced, row), slot;
+	struct gma_block *b;
 
 	if (!old || k->slot_of[*old] == UINT32_MAX)
 		return;
 	slot = k->slot_of[*old];
-	k->slot_of[*old] = UINT32_MAX;
-	count_active(k, *old, false);
-	add_op(k, WHATIF_FREE, row, slot);
+	b = whatif_block(&k->d, slot);
+	compile_op(k, WHATIF_FREE, row, slot);
+	compile_end(k, *old);
 	k->quiet = true;
-	if (k->d.core && whatif_block(&k->d, slot) && k->d.blocks[slot]->state == GMA_LIVE)
-		gma_core_free(k->d.core, k->d.blocks[slot]);
-	k->quiet = false;
-}
-
-/* Rows [from, i] are what one request caused; row i is its alloc or fail row. */
-static void take_request(struct compiler *k, size_t from, size_t i)
-{
-	struct gma_request q = request(k, i);
-	uint32_t row = k->rows[i], slot;
-	struct gma_block *b;
-	bool failed = is(k, i, BLOCK(FAIL));
-
-	end_replaced(k, row);
-	window_open(k, from, i + 1);
-	gma_core_malloc(k->d.core, &q, &b);
-	window_close(k);
-	if (!failed) {
-		slot = new_slot(k, row);
-		k->d.blocks[slot] = b;
-		add_op(k, WHATIF_ALLOC, row, slot);
-		return;
-	}
-	k->quiet = true;
-	if (b)
+	if (b && b->state == GMA_LIVE)
 		gma_core_free(k->d.core, b);
 	k->quiet = false;
-	add_op(k, WHATIF_TRY, row, 0);
 }
-
-static void take_empty(struct compiler *k, size_t from, size_t to)
-{
-	size_t i;
-
-	for (i = from; i < to; i++)
-		if (k->c->pool[k->rows[i]])
-			whatif_pool_dead(&k->d, k->c->pool[k->rows[i]]);
-	window_open(k, from, to);
-	gma_core_empty_cache(k->d.core, NULL);
-	window_close(k);
-	add_op(k, WHATIF_EMPTY, k->rows[from], 0);
-}
-
-/* Memory goes back from row `from` on, and row i is the next alloc or fail. Was it that request that
- * flushed the cache? If not, the program emptied it. */
-static bool flushed_by(struct compiler *k, size_t from, size_t back_end, size_t i)
-{
-	const uint32_t *stack = k->c->stack;
-	uint32_t row = k->rows[i];
-	struct gma_request q = request(k, i);
-	bool same = true, stacks = stack[row] != 0;
-	size_t j;
-
-	if (is(k, i, BLOCK(FAIL)))
-		return true;
-	if (back_end == i)
-		return false; /* it took nothing new from the device */
-	for (j = from; j < back_end; j++) {
-		stacks = stacks && stack[k->rows[j]];
-		same = same && stack[k->rows[j]] == stack[row];
-	}
-	if (stacks && !same)
-		return false;
-	if (gma_core_would_fit(k->d.core, &q))
-		return false;
-	if (stacks || gma_core_conf(k->d.core)->gc_threshold > 0)
-		return true;
-	/* A refusal makes sense only if granting would have exceeded everything that was ever held. */
-	return k->reserved + gma_segment_size(gma_core_conf(k->d.core), gma_round_size(gma_core_conf(k->d.core), q.size)) >
-	       k->reserved_max;
-}
-
-/* Segments come or go at row i. Returns the first row after the window. */
-static size_t take_segments(struct compiler *k, size_t i)
-{
-	size_t back_end = i, j;
-
-	while (is(k, back_end, SEGMENT(FREE)) || is(k, back_end, SEGMENT(UNMAP)))
-		back_end++;
-	for (j = back_end; j < k->n && kind(k, j) == GMS_K_SEGMENT; j++)
-		;
-	if (back_end > i && (j == k->n || !(is(k, j, BLOCK(ALLOC)) || is(k, j, BLOCK(FAIL))) || !flushed_by(k, i, back_end, j))) {
-		take_empty(k, i, back_end);
-		return back_end;
-	}
-	if (is(k, j, BLOCK(ALLOC)) || is(k, j, BLOCK(FAIL))) {
-		take_request(k, i, j);
-		return j + 1;
-	}
-	window_open(k, i, j); /* segments nobody asked for: a cut recording */
-	window_close(k);
-	return j;
-}
-
-static struct gma_block *block_of(struct compiler *k, size_t i, uint32_t *slot)
-{
-	uint32_t peer = k->c->peer[k->rows[i]];
-
-	if (peer == MODEL_NO_PEER || k->slot_of[peer] == UINT32_MAX)
-		return NULL;
-	*slot = k->slot_of[peer];
-	return whatif_block(&k->d, *slot);
-}
-
-/* A free. Returns the first row after its window. */
-static size_t take_free(struct compiler *k, size_t i)
-{
-	uint32_t slot = 0, row = k->rows[i], peer = k->c->peer[row];
-	struct gma_block *b = block_of(k, i, &slot);
-	bool requested = is(k, i, BLOCK(FREE_REQUESTED));
-	bool whole = requested && is(k, i + 1, BLOCK(FREE)) && k->c->peer[k->rows[i + 1]] == peer;
-	size_t next = i + 1 + whole;
-
-	window_open(k, i, next);
-	if (b && b->state == GMA_LIVE && requested && !whole)
-		gma_core_record_stream(k->d.core, b, OTHER_STREAMS);
-	if (b && b->state == GMA_PENDING && !requested) {
-		gma_core_settle(k->d.core, b);
-	} else if (b && b->state == GMA_LIVE) {
-		k->quiet = !requested; /* a recording that only shows completed frees */
-		gma_core_free(k->d.core, b);
-		if (k->quiet && k->at < k->end) {
-			k->at++;
-			k->f->matched++;
-		}
-		k->quiet = false;
-	}
-	window_close(k);
-	if (peer == MODEL_NO_PEER || k->slot_of[peer] == UINT32_MAX)
-		return next;
-	if (!requested || whole) {
-		count_active(k, peer, false);
-		add_op(k, requested ? WHATIF_FREE : WHATIF_SETTLE, row, slot);
-		k->d.blocks[slot] = NULL;
-		k->slot_of[peer] = UINT32_MAX;
-	} else {
-		add_op(k, WHATIF_PENDING, row, slot);
-	}
-	return next;
-}
-
-/* Completed frees at rows [i, j) come before memory that goes back for request `alloc`. If one of them
- * would have served it, they completed only when the request waited for them. */
-static bool waited_for(struct compiler *k, size_t i, size_t j, size_t alloc)
-{
-	struct gma_request q = request(k, alloc);
-	uint32_t slot;
-	uint64_t room;
-
-	for (; i < j; i++) {
-		const struct gma_block *b = block_of(k, i, &slot);
-
-		if (!b || gma_segment_stream(b->segment) != q.stream || gma_segment_pool(b->segment) != q.pool)
-			continue;
-		room = b->size + (b->prev && b->prev->state == GMA_FREE ? b->prev->size : 0) +
-		       (b->next && b->next->state == GMA_FREE ? b->next->size : 0);
-		if (room >= gma_round_size(gma_core_conf(k->d.core), q.size))
-			return true;
-	}
-	return false;
-}
-
-/* A completed free at row i. Returns the first row after the window. */
-static size_t take_completed(struct compiler *k, size_t i)
-{
-	size_t j, back_end, alloc, row;
-
-	for (j = i; is(k, j, BLOCK(FREE)); j++)
-		;
-	for (back_end = j; is(k, back_end, SEGMENT(FREE)) || is(k, back_end, SEGMENT(UNMAP)); back_end++)
-		;
-	for (alloc = back_end; alloc < k->n && kind(k, alloc) == GMS_K_SEGMENT; alloc++)
-		;
-	if (back_end == j || !(is(k, alloc, BLOCK(ALLOC)) || is(k, alloc, BLOCK(FAIL))) || !waited_for(k, i, j, alloc) ||
-	    !flushed_by(k, j, back_end, alloc))
-		return take_free(k, i);
-	for (row = i; row < j; row++) { /* the request itself completes them */
-		uint32_t slot = 0, peer = k->c->peer[k->rows[row]];
-
-		if (!block_of(k, row, &slot))
-			continue;
-		count_active(k, peer, false);
-		k->d.blocks[slot] = NULL;
-		k->slot_of[peer] = UINT32_MAX;
-		add_op(k, WHATIF_SETTLE, k->rows[row], slot);
-	}
-	take_request(k, i, alloc);
-	return alloc + 1;
-}
-
-/* The recording's own checksum of active bytes. */
-static void take_checksum(struct compiler *k, size_t i)
-{
-	window_open(k, i, i + 1);
-	if (k->c->size[k->rows[i]] == (uint64_t)gma_core_stats(k->d.core)->active_bytes[GMA_STAT_ALL].current) {
-		k->at++;
-		k->f->matched++;
-	}
-	window_close(k);
-}
-
-static size_t take_row(struct compiler *k, size_t i)
-{
-	switch (k->c->op[k->rows[i]]) {
-	case BLOCK(ALLOC):
-	case BLOCK(FAIL):
-		take_request(k, i, i);
-		return i + 1;
-	case BLOCK(FREE_REQUESTED):
-		return take_free(k, i);
-	case BLOCK(FREE):
-		return take_completed(k, i);
-	case GMS_OP(GMS_K_TRACE, GMS_A_INFO):
-		take_checksum(k, i);
-		return i + 1;
-	default:
-		return kind(k, i) == GMS_K_SEGMENT && action(k, i) != GMS_A_OTHER ? take_segments(k, i) : i + 1;
-	}
-}
-
-/* --- both kinds of recording ------------------------------------------------------------------ */
 
 static void collect_rows(struct compiler *k, enum gms_level level)
 {
@@ -534,33 +102,11 @@ static void take_initial(struct compiler *k, enum gms_level level)
 		if (m->ev.device[row] != k->t->device)
 			continue;
 		if (level == GMS_FRAMEWORK)
-			k->reserved += reserved_change(k->c, (uint32_t)row);
+			k->reserved += compile_reserved(k->c, (uint32_t)row);
 		if (k->c->op[row] == BLOCK(ALLOC))
-			add_op(k, WHATIF_ALLOC, (uint32_t)row, new_slot(k, (uint32_t)row));
+			compile_op(k, WHATIF_ALLOC, (uint32_t)row, compile_slot(k, (uint32_t)row));
 	}
 	k->t->n_initial = k->t->n;
-}
-
-static void compile_blocks(struct compiler *k, const struct gma_conf *own)
-{
-	struct gma_backend be = recorded_device;
-	size_t i, next;
-
-	be.ctx = k;
-	if (gma_core_create(&k->d.core, own, &be))
-		return;
-	gma_core_on_note(k->d.core, compare, k);
-	k->quiet = true;
-	whatif_adopt(&k->d, k->t->device, k->slot_of);
-	k->quiet = false;
-	find_reserved_max(k);
-	for (i = 0; i < k->n; i = next) {
-		next = take_row(k, i);
-		for (; i < next; i++)
-			k->reserved += reserved_change(k->c, k->rows[i]);
-	}
-	gma_core_destroy(k->d.core);
-	k->t->recorded_peak = k->reserved_max;
 }
 
 /* A recording of plain driver calls: no allocator to compare with, only requests. */
@@ -576,17 +122,15 @@ static void compile_driver(struct compiler *k)
 		bool request = of == GMS_K_DEVICE || of == GMS_K_ASYNC;
 
 		if (request && what == GMS_A_ALLOC && c->size[row]) {
-			end_replaced(k, row);
-			add_op(k, WHATIF_ALLOC, row, new_slot(k, row));
+			compile_replaced(k, row);
+			compile_op(k, WHATIF_ALLOC, row, compile_slot(k, row));
 		} else if (request && what == GMS_A_FAIL) {
-			add_op(k, WHATIF_TRY, row, 0);
+			compile_op(k, WHATIF_TRY, row, 0);
 		} else if (what == GMS_A_FREE && peer != MODEL_NO_PEER && k->slot_of[peer] != UINT32_MAX) {
-			add_op(k, WHATIF_FREE, row, k->slot_of[peer]);
-			count_active(k, peer, false);
-			k->slot_of[peer] = UINT32_MAX;
+			compile_op(k, WHATIF_FREE, row, k->slot_of[peer]);
+			compile_end(k, peer);
 		}
 	}
-	k->t->recorded_peak = MODEL_UNKNOWN;
 }
 
 static void find_replaced(struct compiler *k)
@@ -603,13 +147,14 @@ static void find_replaced(struct compiler *k)
 	}
 }
 
-void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t device, const struct gma_conf *own,
-		    struct whatif_fidelity *f)
+/* One pass over the recording. */
+static void compile(struct whatif_trace *t, const struct model *m, uint8_t device, const struct gma_conf *own,
+		    uint64_t limit, bool probe, struct whatif_fidelity *f)
 {
-	struct compiler k = {.t = t, .f = f, .c = &m->ev, .d = {.m = m}};
+	struct compiler k = {.t = t, .f = f, .c = &m->ev, .d = {.m = m}, .probe = probe};
 	enum gms_level level = live_level(m, device);
 
-	*t = (struct whatif_trace){.m = m, .device = device};
+	*t = (struct whatif_trace){.m = m, .device = device, .recorded_peak = MODEL_UNKNOWN, .limit = limit};
 	gma_sim_init(&k.d.sim, m->device[device].total);
 	k.slot_of = mem_alloc((m->ev.n + 1) * sizeof *k.slot_of);
 	memset(k.slot_of, 0xff, (m->ev.n + 1) * sizeof *k.slot_of);
@@ -620,11 +165,10 @@ void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t devic
 	take_initial(&k, level);
 	if (level == GMS_FRAMEWORK) {
 		f->known = true;
-		compile_blocks(&k, own);
+		compile_blocks(&k, own, limit);
 	} else {
 		compile_driver(&k);
 	}
-	t->lower_bound = k.active_max;
 	map64_free(&k.replaced);
 	free(k.slot_of);
 	free(k.d.pools);
@@ -633,8 +177,53 @@ void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t devic
 	free(k.number);
 }
 
+/* Garbage collection depends on a limit that the recording does not state. When memory went back,
+ * and when not, tells it: halve the interval until the replay agrees. */
+static uint64_t find_limit(const struct model *m, uint8_t device, const struct gma_conf *own, uint64_t peak)
+{
+	uint64_t low = peak, high = (uint64_t)((double)peak / own->gc_threshold) + 1, limit = GMA_UNLIMITED;
+
+	while (low < high) {
+		struct whatif_fidelity f = {0};
+		struct whatif_trace t;
+
+		limit = low + (high - low) / 2;
+		compile(&t, m, device, own, limit, true, &f);
+		whatif_trace_free(&t);
+		if (f.matched == f.events)
+			return limit;
+		if (f.first.predicted_op == SEGMENT(FREE))
+			low = limit + 1; /* it collected too early or too much */
+		else if (f.first.recorded_op == SEGMENT(FREE))
+			high = limit;
+		else
+			break;
+	}
+	return limit;
+}
+
+void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t device, const struct gma_conf *own,
+		    struct whatif_fidelity *f)
+{
+	struct whatif_fidelity before = *f;
+
+	compile(t, m, device, own, GMA_UNLIMITED, false, f);
+	if (own->gc_threshold > 0 && f->matched < f->events && t->recorded_peak && t->recorded_peak < INT64_MAX) {
+		uint64_t limit = find_limit(m, device, own, t->recorded_peak);
+
+		whatif_trace_free(t);
+		*f = before;
+		compile(t, m, device, own, limit, false, f);
+	}
+	t->va = mem_zalloc(1, sizeof *t->va);
+	va_learn(t->va, m, device);
+}
+
 void whatif_trace_free(struct whatif_trace *t)
 {
+	if (t->va)
+		va_forget(t->va);
+	free(t->va);
 	free(t->ops);
 	free(t->alloc_row);
 	*t = (struct whatif_trace){0};

@@ -50,35 +50,53 @@ void whatif_pool_dead(struct whatif_device *d, uint16_t pool)
 		gma_core_pool_release(p);
 }
 
-static int by_addr(const void *a, const void *b, void *arg)
-{
-	const struct model *m = arg;
-	uint64_t x = m->ev.addr[*(const uint32_t *)a], y = m->ev.addr[*(const uint32_t *)b];
+/* --- the state a recording begins with -------------------------------------------------------- */
 
-	return (x > y) - (x < y);
+struct initial { /* a row and its address, for sorting */
+	uint64_t addr;
+	uint32_t row, slot;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct initial *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* The initial rows of one kind on the device, by address. */
-static uint32_t *initial_rows(const struct model *m, uint8_t device, enum gms_kind kind, size_t *n)
+static struct initial *initial_segments(const struct whatif_trace *t, size_t *n)
 {
-	uint32_t *rows = mem_zalloc(m->n_initial + 1, sizeof *rows);
-	size_t row;
+	const struct columns *c = &t->m->ev;
+	struct initial *v = mem_zalloc(t->m->n_initial + 1, sizeof *v);
+	uint32_t row;
 
 	*n = 0;
-	for (row = 0; row < m->n_initial; row++)
-		if (m->ev.device[row] == device && GMS_OP_KIND(m->ev.op[row]) == kind)
-			rows[(*n)++] = (uint32_t)row;
-	qsort_r(rows, *n, sizeof *rows, by_addr, (void *)m);
-	return rows;
+	for (row = 0; row < t->m->n_initial; row++)
+		if (c->device[row] == t->device && GMS_OP_KIND(c->op[row]) == GMS_K_SEGMENT)
+			v[(*n)++] = (struct initial){c->addr[row], row, 0};
+	qsort(v, *n, sizeof *v, by_addr);
+	return v;
+}
+
+static struct initial *initial_blocks(const struct whatif_trace *t)
+{
+	const struct columns *c = &t->m->ev;
+	struct initial *v = mem_zalloc(t->n_initial + 1, sizeof *v);
+	uint32_t slot;
+
+	for (slot = 0; slot < t->n_initial; slot++)
+		v[slot] = (struct initial){c->addr[t->alloc_row[slot]], t->alloc_row[slot], slot};
+	qsort(v, t->n_initial, sizeof *v, by_addr);
+	return v;
 }
 
 static uint64_t block_size(const struct whatif_device *d, uint32_t row)
 {
 	uint64_t size = model_block_size(d->m, row);
 
-	return size != MODEL_UNKNOWN && size % GMA_MIN_BLOCK == 0 && size
-	               ? size
-	               : gma_round_size(gma_core_conf(d->core), d->m->ev.size[row]);
+	if (size != MODEL_UNKNOWN && size && size % GMA_MIN_BLOCK == 0)
+		return size;
+	return gma_round_size(gma_core_conf(d->core), d->m->ev.size[row]);
 }
 
 static bool is_small(const struct model *m, uint32_t row)
@@ -88,40 +106,54 @@ static bool is_small(const struct model *m, uint32_t row)
 	return small ? small == 1 : m->ev.size[row] == GMA_SMALL_SEGMENT;
 }
 
-void whatif_adopt(struct whatif_device *d, uint8_t device, const uint32_t *slot_of)
+/* Was the segment at addr made of mapped pages? The state at the end tells, else the setting. */
+static bool is_expandable(const struct whatif_device *d, uint8_t device, uint64_t addr)
 {
 	const struct model *m = d->m;
-	const struct columns *c = &m->ev;
-	size_t n_segments, n_blocks, i, j = 0, n;
-	uint32_t *segments = initial_rows(m, device, GMS_K_SEGMENT, &n_segments);
-	uint32_t *rows = initial_rows(m, device, GMS_K_BLOCK, &n_blocks);
-	struct gma_adopted *live = mem_zalloc(n_blocks + 1, sizeof *live);
-	struct gma_block **blocks = mem_zalloc(n_blocks + 1, sizeof *blocks);
+	size_t i;
 
-	for (i = 0; i < n_segments; i++) {
-		uint32_t s = segments[i];
-		uint64_t end = c->addr[s] + c->size[s];
-		bool expandable = GMS_OP_ACTION(c->op[s]) == GMS_A_MAP;
-		struct gma_request q = whatif_request(d, 0, c->stream[s], c->pool[s], 0);
+	if (!gma_core_conf(d->core)->expandable)
+		return false;
+	for (i = 0; i < m->n_segments; i++)
+		if (m->segments[i].device == device && addr >= m->segments[i].addr &&
+		    addr - m->segments[i].addr < m->segments[i].size)
+			return m->segments[i].expandable;
+	return true;
+}
 
-		while (j < n_blocks && c->addr[rows[j]] < c->addr[s])
-			j++;
-		for (n = 0; j + n < n_blocks && c->addr[rows[j + n]] < end; n++) {
-			uint32_t b = rows[j + n];
+/* Adopt one segment with the blocks from j on that lie in it; returns the first block behind it. */
+static size_t adopt_segment(struct whatif_device *d, const struct whatif_trace *t, uint32_t s, const struct initial *blocks,
+			    size_t j, struct gma_adopted *live, struct gma_block **got)
+{
+	const struct columns *c = &t->m->ev;
+	struct gma_request q = whatif_request(d, 0, c->stream[s], c->pool[s], 0);
+	size_t n = 0, i;
 
-			live[n] = (struct gma_adopted){c->addr[b], block_size(d, b), c->size[b], slot_of[b]};
-		}
-		if (!gma_core_adopt(d->core, c->addr[s], c->size[s], q.stream, q.pool, is_small(m, s), expandable, live, n,
-				    blocks)) {
-			size_t k;
+	while (j < t->n_initial && blocks[j].addr < c->addr[s])
+		j++;
+	for (; j + n < t->n_initial && blocks[j + n].addr - c->addr[s] < c->size[s]; n++) {
+		const struct initial *b = &blocks[j + n];
 
-			for (k = 0; k < n; k++)
-				d->blocks[live[k].user] = blocks[k];
-		}
-		j += n;
+		live[n] = (struct gma_adopted){b->addr, block_size(d, b->row), c->size[b->row], b->slot};
 	}
+	if (!gma_core_adopt(d->core, c->addr[s], c->size[s], q.stream, q.pool, is_small(t->m, s),
+			    is_expandable(d, t->device, c->addr[s]), live, n, got))
+		for (i = 0; i < n; i++)
+			d->blocks[live[i].user] = got[i];
+	return j + n;
+}
+
+void whatif_adopt(struct whatif_device *d, const struct whatif_trace *t)
+{
+	size_t n, i, j = 0;
+	struct initial *segments = initial_segments(t, &n), *blocks = initial_blocks(t);
+	struct gma_adopted *live = mem_zalloc(t->n_initial + 1, sizeof *live);
+	struct gma_block **got = mem_zalloc(t->n_initial + 1, sizeof(struct gma_block *));
+
+	for (i = 0; i < n; i++)
+		j = adopt_segment(d, t, segments[i].row, blocks, j, live, got);
 	free(segments);
-	free(rows);
-	free(live);
 	free(blocks);
+	free(live);
+	free(got);
 }

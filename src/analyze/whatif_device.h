@@ -24,7 +24,7 @@ struct gma_request whatif_request(struct whatif_device *d, uint64_t size, uint16
 struct gma_block *whatif_block(const struct whatif_device *d, uint32_t slot);
 /* The pool of that number was given up by the program: its segments may go back. */
 void whatif_pool_dead(struct whatif_device *d, uint16_t pool);
-/* The segments and blocks that were there when the recording began. slot_of[row]: the blocks' slots. */
-void whatif_adopt(struct whatif_device *d, uint8_t device, const uint32_t *slot_of);
+/* The segments and blocks that were there when the recording began: the first n_initial ops of the trace. */
+void whatif_adopt(struct whatif_device *d, const struct whatif_trace *t);
 
 #endif

@@ -6,70 +6,30 @@
 #include "analyze/whatif_device.h"
 #include "analyze/whatif_va.h"
 #include "base/mem.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 struct replay {
 	const struct whatif_trace *t;
 	struct whatif_run *r;
 	struct whatif_device d;
-	int64_t peak; /* reserved, as last seen */
-	struct gma_backend sim;
 	struct va *va;
-	uint32_t row; /* being replayed */
+	uint32_t row;              /* being replayed */
+	int64_t peak;              /* reserved, as last seen */
 };
 
-/* The numbers come from the simulated device, the addresses from what is known about the driver. */
-static int place_segment(void *ctx, uint64_t size, uint64_t *addr)
+static uint64_t place(void *ctx, uint64_t size)
 {
 	struct replay *p = ctx;
-	int r = p->sim.segment_alloc(p->sim.ctx, size, addr);
 
-	if (!r)
-		*addr = va_alloc(p->va, p->row, size);
-	return r;
+	return va_alloc(p->va, p->row, size);
 }
 
-static int drop_segment(void *ctx, uint64_t addr, uint64_t size)
+static void leave(void *ctx, uint64_t addr, uint64_t size)
 {
 	struct replay *p = ctx;
 
 	va_free(p->va, addr, size);
-	return p->sim.segment_free(p->sim.ctx, addr, size);
-}
-
-static int sim_reserve(void *ctx, uint64_t size, uint64_t *addr)
-{
-	struct replay *p = ctx;
-
-	return p->sim.reserve(p->sim.ctx, size, addr);
-}
-
-static int sim_unreserve(void *ctx, uint64_t addr, uint64_t size)
-{
-	struct replay *p = ctx;
-
-	return p->sim.unreserve(p->sim.ctx, addr, size);
-}
-
-static int sim_map(void *ctx, uint64_t addr, uint64_t size, uint64_t page)
-{
-	struct replay *p = ctx;
-
-	return p->sim.map(p->sim.ctx, addr, size, page);
-}
-
-static int sim_unmap(void *ctx, uint64_t addr, uint64_t size, uint64_t page)
-{
-	struct replay *p = ctx;
-
-	return p->sim.unmap(p->sim.ctx, addr, size, page);
-}
-
-static int sim_info(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
-{
-	struct replay *p = ctx;
-
-	return p->sim.device_info(p->sim.ctx, free_bytes, total_bytes);
 }
 
 static int64_t event_number(const struct whatif_trace *t, uint32_t row)
@@ -78,11 +38,20 @@ static int64_t event_number(const struct whatif_trace *t, uint32_t row)
 	int64_t number = 0;
 	size_t i;
 
-	if (row < m->n_initial)
-		return -1;
 	for (i = m->n_initial; i < row; i++)
 		number += m->ev.device[i] == t->device;
-	return number;
+	return row < m->n_initial ? -1 : number;
+}
+
+static void name_stack(void *ctx, uint64_t slot, char *buf, size_t n)
+{
+	const struct replay *p = ctx;
+	const struct model *m = p->t->m;
+	size_t frames;
+	const uint32_t *f = model_stack_frames(m, m->ev.stack[p->t->alloc_row[slot]], &frames);
+
+	if (frames)
+		snprintf(buf, n, "%s", model_text(m, m->frames.v[f[0]].function));
 }
 
 /* A request failed. Returns true if the program ends here. */
@@ -95,7 +64,7 @@ static bool failed(struct replay *p, const struct whatif_op *op)
 		r->first_oom_event = event_number(p->t, op->row);
 		r->first_oom_size = o->segment;
 		r->first_oom_stack = p->t->m->ev.stack[op->row];
-		gma_core_explain(o, NULL, NULL, r->oom_text, sizeof r->oom_text);
+		gma_core_explain(o, name_stack, p, r->oom_text, sizeof r->oom_text);
 	}
 	return op->what != WHATIF_TRY;
 }
@@ -114,37 +83,42 @@ static void look_at_peak(struct replay *p)
 }
 
 /* Returns false if the program ends here. */
+static bool request(struct replay *p, const struct whatif_op *op)
+{
+	struct gma_request q = whatif_request(&p->d, op->size, op->stream, op->pool, op->slot);
+	struct gma_block *b;
+	int e;
+
+	if (p->r->kind == WHATIF_POOL)
+		q.stream = 0; /* the driver's pool reuses memory across streams */
+	e = gma_core_malloc(p->d.core, &q, &b);
+	if (e == GMA_OUT_OF_MEMORY && failed(p, op))
+		return false;
+	look_at_peak(p);
+	if (op->what == WHATIF_ALLOC)
+		p->d.blocks[op->slot] = b;
+	else if (b)
+		gma_core_free(p->d.core, b); /* what the program would have done with it is not known */
+	return true;
+}
+
 static bool step(struct replay *p, const struct whatif_op *op)
 {
 	struct gma_core *c = p->d.core;
 	struct gma_block *b = whatif_block(&p->d, op->slot);
-	struct gma_request q;
-	int e;
 
 	p->row = op->row;
 	switch ((enum whatif_what)op->what) {
 	case WHATIF_ALLOC:
 	case WHATIF_TRY:
-		q = whatif_request(&p->d, op->size, op->stream, op->pool, op->slot);
-		e = gma_core_malloc(c, &q, &b);
-		if (e == GMA_OUT_OF_MEMORY && failed(p, op))
-			return false;
-		look_at_peak(p);
-		if (op->what == WHATIF_ALLOC)
-			p->d.blocks[op->slot] = b;
-		else if (b)
-			gma_core_free(c, b); /* what the program would have done with it is not known */
+		return request(p, op);
+	case WHATIF_PENDING:
+		if (b && b->state == GMA_LIVE) {
+			gma_core_record_stream(c, b, UINT64_MAX);
+			gma_core_free(c, b);
+		}
 		break;
 	case WHATIF_FREE:
-	case WHATIF_PENDING:
-		if (!b || b->state != GMA_LIVE)
-			break;
-		if (op->what == WHATIF_PENDING)
-			gma_core_record_stream(c, b, UINT64_MAX);
-		gma_core_free(c, b);
-		if (op->what == WHATIF_FREE)
-			p->d.blocks[op->slot] = NULL;
-		break;
 	case WHATIF_SETTLE:
 		if (b && b->state == GMA_LIVE)
 			gma_core_free(c, b);
@@ -164,7 +138,6 @@ static void conclude(struct replay *p)
 	const struct gma_stats *s = gma_core_stats(p->d.core);
 	struct whatif_run *r = p->r;
 
-	r->known = true;
 	r->reserved_peak = (uint64_t)s->reserved_bytes[GMA_STAT_ALL].peak;
 	r->allocated_peak = (uint64_t)s->allocated_bytes[GMA_STAT_ALL].peak;
 	r->requested_peak = (uint64_t)s->requested_bytes[GMA_STAT_ALL].peak;
@@ -182,30 +155,49 @@ static uint64_t limit_of(const struct gma_conf *c, uint64_t total)
 	return limit;
 }
 
+static void begin(struct replay *p, const struct gma_conf *conf)
+{
+	const struct model *m = p->t->m;
+	/* Under its own settings a late recording starts from the segments that were really there. */
+	bool adopt = p->r->own && p->t->n_initial && m->n_segments;
+	struct gma_backend be;
+
+	gma_sim_init(&p->d.sim, p->r->device_mem);
+	p->d.sim.no_events = true;
+	p->d.sim.place = place;
+	p->d.sim.leave = leave;
+	p->d.sim.place_ctx = p;
+	gma_sim_backend(&p->d.sim, &be, whatif_page_get, whatif_page_put);
+	p->d.m = m;
+	p->d.pools = mem_zalloc(m->n_pools, sizeof *p->d.pools);
+	p->d.blocks = mem_zalloc(p->t->n_slots + 1, sizeof *p->d.blocks);
+	p->va = va_new(p->t->va, adopt ? (uint32_t)m->n_initial : 0);
+	gma_core_create(&p->d.core, conf, &be);
+	gma_core_set_limit(p->d.core, limit_of(conf, p->r->device_mem));
+	if (adopt)
+		whatif_adopt(&p->d, p->t);
+	look_at_peak(p);
+}
+
 void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r, bool curve)
 {
-	struct replay p = {.t = t, .r = r, .d = {.m = t->m}};
-	struct gma_backend be;
+	struct replay p = {.t = t, .r = r};
 	size_t i;
 
-	gma_sim_init(&p.d.sim, r->device_mem);
-	p.d.sim.no_events = true;
-	gma_sim_backend(&p.d.sim, &p.sim, whatif_page_get, whatif_page_put);
-	be = (struct gma_backend){&p, place_segment, drop_segment, sim_reserve, sim_unreserve, sim_map, sim_unmap, NULL, NULL, NULL, NULL, sim_info, whatif_page_get, whatif_page_put};
-	struct va_lesson lesson; va_learn(&lesson, t->m, t->device); p.va = va_new(&lesson);
-	p.d.pools = mem_zalloc(t->m->n_pools, sizeof *p.d.pools);
-	p.d.blocks = mem_zalloc(t->n_slots + 1, sizeof *p.d.blocks);
 	r->curve = curve ? mem_zalloc(t->n + 1, sizeof *r->curve) : NULL;
-	r->first_oom_event = -1;
 	r->lower_bound = t->lower_bound;
-	gma_core_create(&p.d.core, conf, &be);
-	gma_core_set_limit(p.d.core, limit_of(conf, r->device_mem));
-	for (i = 0; i < t->n && step(&p, &t->ops[i]); i++)
+	begin(&p, conf);
+	for (i = 0; i < t->n; i++) {
+		if (i < t->n_initial && p.d.blocks[t->ops[i].slot])
+			continue; /* adopted */
+		if (!step(&p, &t->ops[i]))
+			break;
 		if (curve)
 			r->curve[i] = (uint64_t)gma_core_stats(p.d.core)->reserved_bytes[GMA_STAT_ALL].current;
+	}
 	conclude(&p);
-	{const struct gma_stats*ss=gma_core_stats(p.d.core);extern int printf(const char*,...);printf("   [alloc %ld  isplit %ld]\n",ss->allocated_bytes[0].allocated,ss->inactive_split_bytes[0].allocated);}
 	gma_core_destroy(p.d.core);
+	va_delete(p.va);
 	free(p.d.pools);
 	free(p.d.blocks);
 }

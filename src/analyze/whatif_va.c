@@ -56,11 +56,13 @@ static void drop_chunk(struct va *v, struct chunk *c)
 	free(c);
 }
 
-struct va *va_new(const struct va_lesson *l)
+struct va *va_new(const struct va_lesson *l, uint32_t from)
 {
 	struct va *v = mem_zalloc(1, sizeof *v);
 
 	v->lesson = l;
+	while (v->next_zone < l->n && l->zones[v->next_zone].since < from)
+		v->next_zone++;
 	return v;
 }
 

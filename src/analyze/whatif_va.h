@@ -24,7 +24,8 @@ void va_learn(struct va_lesson *l, const struct model *m, uint8_t device);
 void va_forget(struct va_lesson *l);
 
 struct va;
-struct va *va_new(const struct va_lesson *l);
+/* Zones first used before row `from` are left out: what lies there is known to be taken. */
+struct va *va_new(const struct va_lesson *l, uint32_t from);
 uint64_t va_alloc(struct va *v, uint32_t row, uint64_t size);
 void va_free(struct va *v, uint64_t addr, uint64_t size);
 void va_delete(struct va *v);
