@@ -3,11 +3,12 @@
  * Plain: cudaMalloc and cudaFree for each request. The driver gives 2 MiB granules; requests below
  * 1 MiB share them, which is counted as perfect packing.
  *
- * Offline: a plan made with all lives known, one offset for each block. Blocks are placed one after
- * the other on top of what is there during their life; the best of three orders counts (longest life
- * first, largest first, most bytes times life first). Each is a plan that works, so the real optimum
- * is between the lower bound and this.
+ * Offline: one range of memory for everything, cut by best fit, with lives known: blocks that die soon
+ * are put at the other end of a hole than those that stay. Halving finds how small the range can be;
+ * the best of a few ideas of "soon" counts. It is a plan that works, so the real optimum is between the
+ * lower bound and this.
  */
+#include "alloc/core_internal.h"
 #include "analyze/whatif_device.h"
 #include "base/mem.h"
 #include <math.h>
@@ -62,150 +63,157 @@ void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, bool curve
 
 /* --- the offline plan ------------------------------------------------------------------------- */
 
-struct life {
-	uint32_t from, to; /* ops */
-	uint64_t size;
+/* One range of memory, cut by best fit, with the core's own bins. */
+struct arena {
+	struct gma_lane lane;
+	struct gma_half half;
+	struct gma_segment segment;
+	struct gma_block *blocks, *spare; /* spare: linked by next */
+	size_t used;                      /* of blocks */
+	struct gma_block **live;          /* by slot */
 };
 
-/* Height of the stack at every op: a tree over ranges that answers "highest in a range" and sets ranges. */
-struct heights {
-	uint64_t *highest, *set; /* set: UINT64_MAX, or what the whole range below is */
-	uint32_t leaves;
-};
-
-static void heights_init(struct heights *h, size_t n)
+static struct gma_block *new_piece(struct arena *a, uint64_t addr, uint64_t size)
 {
-	uint32_t i;
+	struct gma_block *b = a->spare ? a->spare : &a->blocks[a->used++];
 
-	for (h->leaves = 1; h->leaves < n; h->leaves *= 2)
-		;
-	h->highest = mem_zalloc(2 * (size_t)h->leaves, sizeof *h->highest);
-	h->set = mem_alloc(2 * (size_t)h->leaves * sizeof *h->set);
-	for (i = 0; i < 2 * h->leaves; i++)
-		h->set[i] = UINT64_MAX;
+	a->spare = a->spare ? a->spare->next : NULL;
+	*b = (struct gma_block){.addr = addr, .size = size, .segment = &a->segment};
+	return b;
 }
 
-static void put(struct heights *h, uint32_t node, uint64_t v)
+static void drop_piece(struct arena *a, struct gma_block *b)
 {
-	h->highest[node] = h->set[node] = v;
+	b->next = a->spare;
+	a->spare = b;
 }
 
-static void push_down(struct heights *h, uint32_t node)
+static void arena_reset(struct arena *a, uint64_t size)
 {
-	if (h->set[node] == UINT64_MAX)
-		return;
-	put(h, 2 * node, h->set[node]);
-	put(h, 2 * node + 1, h->set[node]);
-	h->set[node] = UINT64_MAX;
+	a->lane = (struct gma_lane){.half = &a->half};
+	a->segment.lane = &a->lane;
+	a->spare = NULL;
+	a->used = 0;
+	gma_bins_put(new_piece(a, 0, size));
 }
 
-/* Visit [from, to): set to v, or with v UINT64_MAX find the highest. The node covers [lo, hi). */
-static uint64_t visit(struct heights *h, uint32_t node, uint32_t lo, uint32_t hi, uint32_t from, uint32_t to, uint64_t v)
+/* The smallest hole that fits; the block gets its low or its high end. */
+static bool arena_take(struct arena *a, uint32_t slot, uint64_t size, bool high)
 {
-	uint32_t mid = lo + (hi - lo) / 2;
-	uint64_t l, r;
+	struct gma_block *b = gma_bins_from(&a->lane, size, 0), *rest;
 
-	if (to <= lo || hi <= from)
-		return 0;
-	if (from <= lo && hi <= to) {
-		if (v != UINT64_MAX)
-			put(h, node, v);
-		return h->highest[node];
+	if (!b)
+		return false;
+	gma_bins_take(b);
+	if (b->size > size) {
+		rest = new_piece(a, high ? b->addr : b->addr + size, b->size - size);
+		b->addr += high ? b->size - size : 0;
+		b->size = size;
+		if (high) {
+			rest->prev = b->prev;
+			rest->next = b;
+			if (rest->prev)
+				rest->prev->next = rest;
+			b->prev = rest;
+		} else {
+			gma_follow(rest, b);
+		}
+		gma_bins_put(rest);
 	}
-	push_down(h, node);
-	l = visit(h, 2 * node, lo, mid, from, to, v);
-	r = visit(h, 2 * node + 1, mid, hi, from, to, v);
-	if (v != UINT64_MAX)
-		h->highest[node] = h->highest[2 * node] > h->highest[2 * node + 1] ? h->highest[2 * node]
-										   : h->highest[2 * node + 1];
-	return l > r ? l : r;
+	b->state = GMA_LIVE;
+	a->live[slot] = b;
+	return true;
 }
 
-static struct life *find_lives(const struct whatif_trace *t, size_t *n)
+static void arena_give(struct arena *a, uint32_t slot)
 {
-	struct life *lives = mem_zalloc(t->n_slots + 1, sizeof *lives);
+	struct gma_block *b = a->live[slot], *prev = b->prev, *next = b->next;
+
+	a->live[slot] = NULL;
+	b->state = GMA_FREE;
+	if (gma_absorb(b, prev))
+		drop_piece(a, prev);
+	if (gma_absorb(b, next))
+		drop_piece(a, next);
+	gma_bins_put(b);
+}
+
+/* How many ops each block lives. */
+static uint32_t *find_lives(const struct whatif_trace *t)
+{
+	uint32_t *life = mem_zalloc(t->n_slots + 1, sizeof *life);
 	size_t i;
 
 	for (i = 0; i < t->n; i++) {
 		const struct whatif_op *op = &t->ops[i];
 
 		if (op->what == WHATIF_ALLOC)
-			lives[op->slot] = (struct life){(uint32_t)i, (uint32_t)t->n, round_up(op->size, GMA_MIN_BLOCK)};
+			life[op->slot] = (uint32_t)(t->n - i);
 		else if (op->what == WHATIF_FREE || op->what == WHATIF_SETTLE)
-			lives[op->slot].to = (uint32_t)i;
+			life[op->slot] -= (uint32_t)(t->n - i);
 	}
-	*n = t->n_slots;
-	return lives;
+	return life;
 }
 
-static int compare(double a, double b, const struct life *x, const struct life *y)
+/* Does everything fit into `size` bytes if blocks that live shorter go to the high ends? */
+static bool fits(struct arena *a, const struct whatif_trace *t, const uint32_t *life, uint32_t shorter, uint64_t size)
 {
-	if (a != b)
-		return a < b ? 1 : -1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static int by_life(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-
-	return compare(x->to - x->from, y->to - y->from, x, y);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-
-	return compare((double)x->size, (double)y->size, x, y);
-}
-
-static int by_both(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-
-	return compare((double)x->size * (x->to - x->from), (double)y->size * (y->to - y->from), x, y);
-}
-
-static uint64_t stack_up(const struct life *lives, size_t n, size_t ops)
-{
-	struct heights h;
-	uint64_t top, highest = 0;
 	size_t i;
 
-	heights_init(&h, ops);
-	for (i = 0; i < n; i++) {
-		if (lives[i].from >= lives[i].to)
-			continue;
-		top = visit(&h, 1, 0, h.leaves, lives[i].from, lives[i].to, UINT64_MAX) + lives[i].size;
-		visit(&h, 1, 0, h.leaves, lives[i].from, lives[i].to, top);
-		if (top > highest)
-			highest = top;
+	arena_reset(a, size);
+	memset(a->live, 0, (t->n_slots + 1) * sizeof(struct gma_block *));
+	for (i = 0; i < t->n; i++) {
+		const struct whatif_op *op = &t->ops[i];
+
+		if (op->what == WHATIF_ALLOC &&
+		    !arena_take(a, op->slot, round_up(op->size, GMA_MIN_BLOCK), life[op->slot] < shorter))
+			return false;
+		if ((op->what == WHATIF_FREE || op->what == WHATIF_SETTLE) && a->live[op->slot])
+			arena_give(a, op->slot);
 	}
-	free(h.highest);
-	free(h.set);
-	return highest;
+	return true;
+}
+
+/* The least multiple of 2 MiB, about, that holds everything. */
+static uint64_t least_arena(const struct whatif_trace *t)
+{
+	static const uint32_t shorter[] = {0, 16, 256, 4096};
+	struct arena *a = mem_zalloc(1, sizeof *a);
+	uint64_t low = round_up(t->lower_bound, GMA_SIM_GRANULE), high = low, mid, step;
+	uint32_t *life = find_lives(t);
+	size_t i;
+
+	a->blocks = mem_zalloc(2 * t->n_slots + 2, sizeof *a->blocks);
+	a->live = mem_zalloc(t->n_slots + 1, sizeof(struct gma_block *));
+	while (!fits(a, t, life, 0, high))
+		high += high / 4 + GMA_SIM_GRANULE;
+	for (i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+		step = round_up(low / 256, GMA_SIM_GRANULE);
+		for (mid = low; high - mid > step && mid < high; ) {
+			uint64_t half = mid + round_up((high - mid) / 2, GMA_SIM_GRANULE);
+
+			if (half < high && fits(a, t, life, shorter[i], half))
+				high = half;
+			else
+				mid = half;
+		}
+	}
+	free(a->blocks);
+	free(a->live);
+	free(a);
+	free(life);
+	return high;
 }
 
 void whatif_offline(const struct whatif_trace *t, struct whatif_run *r)
 {
-	int (*const orders[])(const void *, const void *) = {by_life, by_size, by_both};
-	size_t n, i;
-	struct life *lives = find_lives(t, &n);
-	uint64_t best = UINT64_MAX, top;
-
-	for (i = 0; i < sizeof orders / sizeof *orders; i++) {
-		qsort(lives, n, sizeof *lives, orders[i]);
-		top = stack_up(lives, n, t->n + 1);
-		best = top < best ? top : best;
-	}
 	r->lower_bound = t->lower_bound;
-	r->reserved_peak = round_up(best, GMA_SIM_GRANULE);
+	r->reserved_peak = least_arena(t);
 	r->allocated_peak = r->requested_peak = MODEL_UNKNOWN;
-	r->device_allocs = best > 0;
+	r->device_allocs = r->reserved_peak > 0;
 	r->fragmentation_at_peak = NAN;
 	if (r->reserved_peak > r->device_mem) {
 		r->ooms = 1;
 		r->first_oom_size = r->reserved_peak;
 	}
-	free(lives);
 }

@@ -35,6 +35,7 @@ struct edge {
 	uint64_t at;
 	int32_t step;    /* coverage behind this address, compared with before it */
 	bool border;     /* no range goes across */
+	bool begins;     /* the place where its range begins, not where it ends */
 	uint16_t stream, pool;
 	uint32_t stack;
 };
@@ -48,8 +49,10 @@ static void add_range(struct edges *e, uint64_t addr, uint64_t size, struct edge
 	if (!size || addr + size < addr)
 		return;
 	edge.at = addr;
+	edge.begins = true;
 	*VEC_PUSH(e->v, e->n, e->cap) = edge;
 	edge.at = addr + size;
+	edge.begins = false;
 	edge.step = -edge.step;
 	*VEC_PUSH(e->v, e->n, e->cap) = edge;
 }
@@ -89,6 +92,12 @@ static void collect_ranges(const struct undo *u, struct edges *e)
 		qsort(e->v, e->n, sizeof *e->v, by_place);
 }
 
+/* How well an edge tells whose memory begins here: the neighbour that ends here knows least. */
+static int knows(const struct edge *e)
+{
+	return e->step > 0 ? 1 + e->begins : 0;
+}
+
 static void undo_segments(struct undo *u)
 {
 	struct edges e = {0};
@@ -106,7 +115,7 @@ static void undo_segments(struct undo *u)
 		for (j = i; j < e.n && e.v[j].at == e.v[i].at; j++) {
 			covered += e.v[j].step;
 			border |= e.v[j].border;
-			if (e.v[j].step > 0)
+			if (knows(&e.v[j]) > knows(source))
 				source = &e.v[j];
 		}
 		if (from && (covered <= 0 || border)) {

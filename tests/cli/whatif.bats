@@ -1,0 +1,114 @@
+# whatif.bats: predictions against what really happened, and the words around them.
+#
+# One PyTorch program was run on one GPU under eight settings; mix1 is its recording under the
+# default ones, and the rows below are torch's own memory_stats() of the other runs.
+
+load_data() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	data=$BATS_TEST_DIRNAME/../data/whatif
+}
+setup() { load_data; }
+
+total=150109880320
+real=(
+	'|2120220672 1700338176 81 0 0 0 null'
+	'max_split_size_mb:32|5083496448 1749535232 166 0 0 0 null'
+	'max_split_size_mb:128|2120220672 1700338176 81 0 0 0 null'
+	'roundup_power2_divisions:4|2252341248 1825379328 88 0 0 0 null'
+	'expandable_segments:True|1853882368 1691828224 88 0 0 0 null'
+	'per_process_memory_fraction:0.0135|1990197248 1700338176 82 25 1 0 null'
+	'per_process_memory_fraction:0.0135,garbage_collection_threshold:0.6|1778384896 1702969344 109 41 0 0 null'
+	'per_process_memory_fraction:0.0115|1717567488 1647137792 136 79 4 1 48234496'
+)
+predict() { # FILE: one line per real run
+	local conf=() r
+	for r in "${real[@]}"; do conf+=(-c "${r%%|*}"); done
+	gpumemsnap whatif -f json -m $total "${conf[@]}" "$1" |
+		jq -r '.runs[] | [.reserved_peak,.allocated_peak,.device_allocs,.device_frees,.retries,.ooms,.first_oom_size] | map(tostring) | join(" ")'
+}
+
+@test "from one recording every other run's real figures are predicted" {
+	predict "$data/mix1.pickle.gz" >got
+	printf '%s\n' "${real[@]#*|}" >want
+	diff want got
+}
+
+@test "from the recording with garbage collection, whose limit is not in the file, too" {
+	predict "$data/mix1-gc.pickle.gz" | head -7 >got
+	printf '%s\n' "${real[@]#*|}" | head -7 >want
+	diff want got
+}
+
+@test "a recording is replayed to the last event under its own settings" {
+	for f in "$data"/*.gz "$data"/../torch/{expandable,leak,oom,streams,train,mix1}.pickle.gz; do
+		[ -e "$f" ] || continue
+		gpumemsnap whatif -c '' -f json "$f" >out
+		[ "$(jq -c '.fidelity | [.matched == .events, .events > 100, .first_mismatch]' out)" = '[true,true,null]' ] || { echo "$f"; jq -c .fidelity out; return 1; }
+	done
+}
+
+@test "where the program runs out of memory is said, with the reason" {
+	run gpumemsnap whatif -m $total -c per_process_memory_fraction:0.0115 "$data/mix1.pickle.gz"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"replay matches recording: 37,530/37,530 events"* ]]
+	output=$(tr -s ' \n' ' ' <<<"$output")
+	[[ "$output" == *"event 34,812"*"44.62 MiB were asked for (46.00 MiB of the device)"*"fragmentation"* ]]
+}
+
+@test "a grid is tried and the best setting recommended with what it saves" {
+	gpumemsnap whatif -f json "$data/mix1.pickle.gz" >out
+	[ "$(jq '.runs | length' out)" -ge 12 ]
+	[ "$(jq -r '[.runs[].kind] | unique | join(" ")' out)" = 'caching offline plain stream_ordered' ]
+	[ "$(jq -r '.recommended.conf' out)" = "$(jq -r '[.runs[] | select(.kind == "caching")] | min_by(.reserved_peak) | .conf' out)" ]
+	[ "$(jq '.recommended.saves_bytes' out)" = "$(jq '.runs[0].reserved_peak - ([.runs[] | select(.kind == "caching") | .reserved_peak] | min)' out)" ]
+	[ "$(jq '[.runs[] | .reserved_peak >= .lower_bound] | all' out)" = true ]
+}
+
+@test "--device-mem says whether the program fits" {
+	fits() { gpumemsnap whatif -m "$1" -c '' -c expandable_segments:True -f json "$data/mix1.pickle.gz" | jq -c '[.runs[].ooms]'; }
+	[ "$(fits 1600MiB)" = '[1,1]' ]
+	[ "$(fits 1670MiB)" = '[0,1]' ]
+	[ "$(fits 1700MiB)" = '[0,0]' ]
+}
+
+@test "a wrong key or value is named with its place" {
+	run gpumemsnap whatif -c max_split_size_mb:64,expandable_segmets:True "$data/mix1.pickle.gz"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"character 22"*"'expandable_segmets' is not known"* ]]
+	run gpumemsnap whatif -c max_split_size_mb:4 "$data/mix1.pickle.gz"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"at least 20"* ]]
+}
+
+@test "a fraction of an unknown amount of memory is refused" {
+	run gpumemsnap whatif -c per_process_memory_fraction:0.5 "$data/mix1.pickle.gz"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"--device-mem"* ]]
+}
+
+@test "a recording of plain driver calls is replayed too" {
+	cat >s.json <<-'J'
+	{"format":"gpumemsnap","version":1,"meta":{"command":"./app","complete":true,"history":"complete"},
+	"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],"ops":["device.alloc","device.free"],
+	"strings":["","leak","app.c"],"frames":[[0,0,0,0],[1,2,7,0]],"stacks":[[],[1]],
+	"events":[
+	[10,0,0,4096,1000,0,1,0,0],
+	[20,0,0,8192,500,0,1,0,0],
+	[30,1,0,8192,0,0,0,0,0],
+	[40,0,0,8192,400,0,1,0,0]]}
+	J
+	gpumemsnap whatif -f json -c '' s.json >out
+	[ "$(jq -c '[.fidelity, .runs[0].reserved_peak, .runs[0].allocated_peak, .runs[0].requested_peak, .runs[0].device_allocs]' out)" = '[null,2097152,1536,1500,1]' ]
+}
+
+@test "a recording without allocations is no error" {
+	cat >s.json <<-'J'
+	{"format":"gpumemsnap","version":1,"meta":{"command":"./app","complete":true},"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],
+	"ops":["device.alloc"],"strings":[""],"frames":[[0,0,0,0]],"stacks":[[]],
+	"events":[
+	]}
+	J
+	run gpumemsnap whatif s.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"no allocations"* ]]
+}
