@@ -10,21 +10,35 @@
 #include <unistd.h>
 
 /* The program files that were asked about. */
-struct finder {
+struct recording_names {
 	struct known_file {
 		struct symbol_file *symbols;
 		char *path;
+		unsigned char *build_id;
+		size_t build_id_bytes;
 	} *file;
 	size_t n, cap;
 };
 
-static struct symbol_file *symbols_of(struct finder *f, struct spool_file *file)
+static bool same_file(const struct known_file *known, const struct spool_file *file)
 {
-	if (!file->cache) {
-		struct known_file known = {symbol_open(file->path, file->build_id, file->build_id_bytes),
-					   mem_strdup(file->path)};
+	return known->build_id_bytes == file->build_id_bytes && !strcmp(known->path, file->path) &&
+	       (!file->build_id_bytes || !memcmp(known->build_id, file->build_id, file->build_id_bytes));
+}
 
-		*VEC_PUSH(f->file, f->n, f->cap) = known;
+static struct symbol_file *symbols_of(struct recording_names *names, struct spool_file *file)
+{
+	struct known_file known = {.build_id_bytes = file->build_id_bytes};
+	size_t i;
+
+	for (i = 0; !file->cache && i < names->n; i++)
+		if (same_file(&names->file[i], file))
+			file->cache = names->file[i].symbols;
+	if (!file->cache) {
+		known.symbols = symbol_open(file->path, file->build_id, file->build_id_bytes);
+		known.path = mem_strdup(file->path);
+		known.build_id = (unsigned char *)mem_strndup((const char *)file->build_id, file->build_id_bytes);
+		*VEC_PUSH(names->file, names->n, names->cap) = known;
 		file->cache = known.symbols;
 	}
 	return file->cache;
@@ -40,22 +54,44 @@ static size_t find(void *ctx, struct spool_file *file, uint64_t vaddr, struct sp
 	return n;
 }
 
+struct recording_names *recording_names_new(void)
+{
+	return mem_zalloc(1, sizeof(struct recording_names));
+}
+
+void recording_names_free(struct recording_names *names)
+{
+	size_t i;
+
+	for (i = 0; i < names->n; i++) {
+		symbol_close(names->file[i].symbols);
+		free(names->file[i].path);
+		free(names->file[i].build_id);
+	}
+	free(names->file);
+	free(names);
+}
+
+int recording_read_with(struct recording_names *names, struct model *m, const char *spool, int64_t until_ns,
+			struct spool_info *info, struct err *e)
+{
+	struct spool_finder finder = {.ctx = names, .find = find};
+	int rc = spool_read(m, spool, &(struct spool_options){.finder = &finder, .until_ns = until_ns}, info, e);
+	size_t i;
+
+	for (i = names->n; i-- && !rc;)
+		if (symbol_changed(names->file[i].symbols))
+			model_note(m, NOTE_WARNING, "%s is not the file that was recorded: its code has no names",
+				   names->file[i].path);
+	return rc;
+}
+
 int recording_read(struct model *m, const char *spool, int64_t until_ns, struct spool_info *info, struct err *e)
 {
-	struct finder f = {0};
-	struct spool_finder finder = {.ctx = &f, .find = find};
-	int rc = spool_read(m, spool, &(struct spool_options){.finder = &finder, .until_ns = until_ns}, info, e);
+	struct recording_names *names = recording_names_new();
+	int rc = recording_read_with(names, m, spool, until_ns, info, e);
 
-	while (f.n) {
-		struct known_file *file = &f.file[--f.n];
-
-		if (!rc && symbol_changed(file->symbols))
-			model_note(m, NOTE_WARNING, "%s is not the file that was recorded: its code has no names",
-				   file->path);
-		symbol_close(file->symbols);
-		free(file->path);
-	}
-	free(f.file);
+	recording_names_free(names);
 	return rc;
 }
 

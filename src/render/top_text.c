@@ -72,6 +72,8 @@ static void end_line(struct page *p, enum style style)
 	bool ansi = p->look->ansi;
 	size_t used;
 
+	while (p->row.n && p->row.s[p->row.n - 1] == ' ')
+		p->row.n--;
 	if (ansi)
 		text_puts(p->out, on[style]);
 	used = put_clipped(p, p->out, p->row.s ? p->row.s : "", p->row.n, p->look->width);
@@ -151,7 +153,7 @@ static void bar(struct page *p, double part, size_t width)
 
 static void gpu_lines(struct page *p, const struct top *t)
 {
-	size_t i, name = p->look->width > 100 ? 30 : 19, fill = p->look->width > 120 ? 30 : 12;
+	size_t i, name = p->look->width > 100 ? 30 : 22, fill = p->look->width > 120 ? 30 : 9;
 	char buf[TEXT_SIZE_MAX];
 
 	left(p, "GPU", 3);
@@ -197,6 +199,16 @@ static void process_heading(struct page *p)
 	end_line(p, BOLD);
 }
 
+/* "/usr/bin/python3 train.py" → "python3 train.py" */
+static const char *without_folder(const char *command)
+{
+	const char *slash, *end = command + strcspn(command, " ");
+
+	for (slash = end; slash > command && slash[-1] != '/'; slash--)
+		;
+	return slash;
+}
+
 static void process_line(struct page *p, const struct top *t, const struct top_process *row, bool selected)
 {
 	char buf[TEXT_SIZE_MAX + 1];
@@ -212,7 +224,7 @@ static void process_line(struct page *p, const struct top *t, const struct top_p
 	right(p, change(buf, row->per_minute), 11);
 	right(p, percent(buf, sizeof buf, row->recorded ? ratio(row->active, row->reserved) : NAN), 4);
 	right(p, row->recorded ? text_count(buf, row->failed) : "-", 4);
-	text_puts(&p->row, row->command ? row->command : "?");
+	text_puts(&p->row, row->command ? without_folder(row->command) : "?");
 	end_line(p, selected ? SELECTED : PLAIN);
 }
 

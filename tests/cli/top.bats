@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# top.bats: the live view, on recorded programs of the simulated driver and a fake NVML.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	export FAKE_NVML=$BATS_TEST_TMPDIR/nvml
+	fake=$B/tests/fake
+	mkfifo hold
+	screen="gpumemsnap-test-$BATS_TEST_NUMBER-$$"
+}
+teardown() {
+	exec 9>&- # the lingering program ends
+	command -v tmux >/dev/null && tmux -L "$screen" kill-server 2>/dev/null
+	wait
+	true
+}
+# A recorded program that waits: $pid.
+linger() {
+	[ -x "$B/tests/fault/linger" ] || skip 'record was not built (no CUDA headers)'
+	gpumemsnap record -q --sim -o linger.json "$B/tests/fault/linger" 60 <hold >ready 3>&- 9>&- &
+	exec 9>hold
+	for _ in $(seq 100); do grep -q ready ready 2>/dev/null && break; sleep 0.05; done
+	pid=$(pgrep -P $! -x linger)
+	[ -n "$pid" ]
+}
+# NVML's world: the simulated device with `$pid` and another process on it, and a second device.
+world() {
+	cat >"$FAKE_NVML" <<-END
+		driver 580.95.05
+		gpu GPU-73696d75-6c61-7465-6420-475055200000 17179869184 0 805306368 37 5 gpumemsnap simulated GPU
+		process $pid 536870912 compute
+		process 1 104857600 compute
+		gpu GPU-11111111-2222-3333-4444-555555555555 150000000000 629145600 3145728 0 0 NVIDIA Other
+	END
+}
+wait_for() { # PATTERN: until the screen shows it
+	for _ in $(seq 100); do
+		tmux -L "$screen" capture-pane -p >shown && grep -qE "$1" shown && return 0
+		sleep 0.1
+	done
+	cat shown
+	return 1
+}
+
+@test "without NVML and without recorded programs, top says so and succeeds" {
+	run gpumemsnap top --once
+	[ "$status" -eq 0 ]
+	[[ $output == *"no NVML here (libnvidia-ml.so.1"*"only recorded processes are known"* ]]
+	gpumemsnap top --format json | jq -e '.format == "gpumemsnap-top" and (.no_nvml | length > 0)'
+}
+
+@test "with NVML alone, top lists devices and processes" {
+	pid=2
+	world
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json >look.json
+	jq -e '.no_nvml == null and .driver == "580.95.05" and (.gpus | length) == 2' look.json
+	jq -e '.gpus[1] == {gpu: 1, name: "NVIDIA Other", uuid: "GPU-11111111-2222-3333-4444-555555555555",
+		total: 150000000000, used: 3145728, free: 149367708672, busy_percent: 0}' look.json
+	jq -e '.processes[] | select(.pid == 1) | .gpu == 0 and .used == 104857600 and .recording == null' look.json
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
+}
+
+@test "a recorded program is shown in detail, exactly" {
+	linger
+	gpumemsnap top --format json "$pid" >look.json
+	jq -e --argjson p "$pid" '.processes | length == 1 and .[0].pid == $p and .[0].gpu == 0 and .[0].used == null' look.json
+	jq -e '.processes[0].recording | .live == 100663296 and .blocks == 33 and .peak == 100663296 and .failed == 1' look.json
+	jq -e '.processes[0].recording.stacks | length == 2 and (.[0].name | startswith("load_weights linger.c:"))
+		and .[0].bytes == 67108864 and .[1].bytes == 33554432 and .[1].count == 32' look.json
+	jq -e '.processes[0].recording.failures[0] | .size == 1125899906842624 and (.name | startswith("ask_for_too_much"))' look.json
+	jq -e '.gpus[0] | .total == 17179869184 and .used > 100663296 and .used + .free == .total' look.json
+}
+
+@test "NVML's figures and the recording meet in one row" {
+	linger
+	world
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json 1 "$pid" >look.json
+	jq -e '(.gpus | length) == 2 and (.processes | length) == 2' look.json
+	jq -e --argjson p "$pid" '.processes[0] | .pid == $p and .used == 536870912 and .recording.live == 100663296' look.json
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once --sort pid 1 "$pid" >look.txt
+	grep -E " 1   0 100.00 MiB +- " look.txt
+	grep -E "^ +$pid   0 512.00 MiB  96.00 MiB  96.00 MiB .* linger 60$" look.txt
+	grep -E '^ +64.00 MiB +1 .* load_weights linger.c:[0-9]+$' look.txt
+	grep -E 'failed .* ago: 1.00 PiB asked for, .* free: ask_for_too_much linger.c:' look.txt
+}
+
+@test "the screen fits 80 x 24, and keys sort, select, snapshot and quit" {
+	command -v tmux >/dev/null || skip 'tmux is not installed'
+	linger
+	world
+	tmux -L "$screen" -f /dev/null new-session -d -x 80 -y 24 \
+		"env LD_LIBRARY_PATH=$fake LC_ALL=C.UTF-8 FAKE_NVML=$FAKE_NVML $B/bin/gpumemsnap top -i 200ms 1 $pid 2>err; echo ended \$? >ended; sleep 5" 3>&- 9>&-
+	wait_for 'load_weights linger.c:'
+	[ "$(wc -l <shown)" -eq 24 ]
+	[ "$(wc -L <shown)" -le 80 ]
+	head -1 shown | grep -q '2 GPUs, 1 recorded process, by used'
+	tail -1 shown | grep -q '^q quit'
+	tmux -L "$screen" send-keys l
+	wait_for 'by live'
+	tmux -L "$screen" send-keys Down
+	tmux -L "$screen" send-keys s
+	wait_for 'only a process under gpumemsnap record can be snapshot'
+	tmux -L "$screen" send-keys k s
+	wait_for "wrote gpumemsnap-$pid.json|no snapshot: gpumemsnap: no command"
+	tmux -L "$screen" resize-window -x 120 -y 16
+	wait_for 'PEAK'
+	[ "$(wc -l <shown)" -eq 16 ]
+	tmux -L "$screen" send-keys q
+	for _ in $(seq 50); do [ -s ended ] && break; sleep 0.1; done
+	grep -qx 'ended 0' ended
+	[ ! -s err ]
+}
+
+@test "the terminal is put back when top is told to end" {
+	command -v tmux >/dev/null || skip 'tmux is not installed'
+	tmux -L "$screen" -f /dev/null new-session -d -x 80 -y 24 "sh" 3>&- 9>&-
+	tmux -L "$screen" send-keys "echo before; $B/bin/gpumemsnap top" Enter
+	wait_for 'gpumemsnap top [0-9:]+ '
+	tmux -L "$screen" send-keys C-c
+	tmux -L "$screen" send-keys "stty -a | grep -o ' icanon'; stty -a | grep -o ' echo '; echo after" Enter
+	wait_for '^after'
+	grep -q '^before' shown
+	grep -q '^ icanon' shown
+}
+
+@test "what is no process id is refused" {
+	run gpumemsnap top --once train.py
+	[ "$status" -eq 2 ]
+	[[ $output == *"'train.py' is not a process id"* ]]
+}
+
+@test "a screen needs a terminal" {
+	run gpumemsnap top </dev/null
+	[ "$status" -eq 2 ]
+	[[ $output == *"top needs a terminal; 'gpumemsnap top --once' prints one look"* ]]
+}
