@@ -82,11 +82,18 @@ void gather_free(struct gather *g)
 
 /* --- what a spool says ------------------------------------------------------------------------ */
 
-static char *site_name(const struct model *m, uint32_t stack)
+/* A recording, how it stands, and what was told about its frames. */
+struct told {
+	const struct model *m;
+	struct pulse p;
+	struct code_memo codes;
+};
+
+static char *site_name(struct told *of, uint32_t stack)
 {
 	struct text t = {0};
 
-	code_stack_name(m, stack, &t);
+	code_stack_name(&of->codes, of->m, stack, &t);
 	return t.s ? t.s : mem_strdup("");
 }
 
@@ -97,20 +104,20 @@ static int64_t rate(const struct pulse *p, int64_t change)
 	return r == PULSE_UNKNOWN ? TOP_UNKNOWN : r;
 }
 
-static void add_sites(struct top_process *row, const struct model *m, const struct pulse *p,
-		      const struct pulse_device *d)
+static void add_sites(struct top_process *row, struct told *of, const struct pulse_device *d)
 {
 	size_t i;
 
 	row->n_sites = d->n_sites < SITES_MAX ? d->n_sites : SITES_MAX;
 	row->sites = mem_zalloc(row->n_sites, sizeof *row->sites);
 	for (i = 0; i < row->n_sites; i++)
-		row->sites[i] = (struct top_site){site_name(m, d->sites[i].stack), d->sites[i].bytes,
-						  d->sites[i].count, rate(p, d->sites[i].change)};
+		row->sites[i] = (struct top_site){site_name(of, d->sites[i].stack), d->sites[i].bytes,
+						  d->sites[i].count, rate(&of->p, d->sites[i].change)};
 }
 
-static void add_failures(struct top_process *row, const struct model *m, const struct pulse *p, uint8_t device)
+static void add_failures(struct top_process *row, struct told *of, uint8_t device)
 {
+	const struct model *m = of->m;
 	size_t i;
 
 	row->failures = mem_zalloc(FAILED_MAX, sizeof *row->failures);
@@ -119,8 +126,8 @@ static void add_failures(struct top_process *row, const struct model *m, const s
 
 		if (m->ev.device[f->event] == device)
 			row->failures[row->n_failures++] =
-				(struct top_failure){p->now_ns - m->ev.t_ns[f->event], m->ev.size[f->event], f->free,
-						     site_name(m, m->ev.stack[f->event])};
+				(struct top_failure){of->p.now_ns - m->ev.t_ns[f->event], m->ev.size[f->event], f->free,
+						     site_name(of, m->ev.stack[f->event])};
 	}
 }
 
@@ -144,8 +151,9 @@ static struct top_gpu gpu_of(const struct model *m, const struct pulse_device *d
 	return g;
 }
 
-static struct top_process row_of(const struct model *m, const struct pulse *p, const struct pulse_device *d)
+static struct top_process row_of(struct told *of, const struct pulse_device *d)
 {
+	const struct pulse *p = &of->p;
 	double seconds = (double)p->window_ns / 1e9;
 	struct top_process row = {.recorded = true,
 				  .gpu = d->device,
@@ -162,32 +170,33 @@ static struct top_process row_of(const struct model *m, const struct pulse *p, c
 				  .running_ns = p->now_ns};
 
 	row.events_per_second = seconds > 0 ? (uint64_t)((double)p->recent / seconds) : 0;
-	if (m->dropped_events)
-		row.trouble = mem_printf("%llu events were dropped", (unsigned long long)m->dropped_events);
-	add_sites(&row, m, p, d);
-	add_failures(&row, m, p, d->device);
+	if (of->m->dropped_events)
+		row.trouble = mem_printf("%llu events were dropped", (unsigned long long)of->m->dropped_events);
+	add_sites(&row, of, d);
+	add_failures(&row, of, d->device);
 	return row;
 }
 
 static void take(struct watched *w, struct model *m)
 {
 	int64_t now = clock_ns(CLOCK_REALTIME) - m->start_wall_ns;
-	struct pulse p;
+	struct told of = {.m = m};
 	size_t i;
 
 	forget_rows(w);
 	model_link(m);
 	if (now < m->duration_ns)
 		now = m->duration_ns;
-	pulse_take(&p, m, now, now / 2 < WINDOW_NS ? now / 2 : WINDOW_NS);
-	w->rows = mem_zalloc(p.n, sizeof *w->rows);
-	w->gpus = mem_zalloc(p.n, sizeof *w->gpus);
-	for (i = 0; i < p.n; i++) {
-		w->rows[i] = row_of(m, &p, &p.devices[i]);
-		w->gpus[i] = gpu_of(m, &p.devices[i]);
+	pulse_take(&of.p, m, now, now / 2 < WINDOW_NS ? now / 2 : WINDOW_NS);
+	w->n = of.p.n;
+	w->rows = mem_zalloc(w->n, sizeof *w->rows);
+	w->gpus = mem_zalloc(w->n, sizeof *w->gpus);
+	for (i = 0; i < w->n; i++) {
+		w->rows[i] = row_of(&of, &of.p.devices[i]);
+		w->gpus[i] = gpu_of(m, &of.p.devices[i]);
 	}
-	w->n = p.n;
-	pulse_free(&p);
+	code_memo_free(&of.codes);
+	pulse_free(&of.p);
 }
 
 static void read_spool(struct gather *g, struct watched *w)
