@@ -110,42 +110,6 @@ static uint32_t *merged_order(const struct torch *t, struct part *part, size_t n
 	return order;
 }
 
-/* Put the rows of one column, each `width` bytes wide, in order; spare has room for the column. */
-static void gather(void *column, size_t width, const uint32_t *order, size_t n, void *spare)
-{
-	size_t i;
-
-#define GATHER(type)                                                                                         \
-	for (i = 0; i < n; i++)                                                                              \
-		((type *)spare)[i] = ((const type *)column)[order[i]]
-	if (width == 8)
-		GATHER(uint64_t);
-	else if (width == 4)
-		GATHER(uint32_t);
-	else if (width == 2)
-		GATHER(uint16_t);
-	else
-		GATHER(uint8_t);
-	memcpy(column, spare, n * width);
-}
-
-static void reorder(struct columns *c, const uint32_t *order, size_t n)
-{
-	void *spare = mem_alloc(n * sizeof(uint64_t));
-
-	gather(c->t_ns, sizeof *c->t_ns, order, n, spare);
-	gather(c->addr, sizeof *c->addr, order, n, spare);
-	gather(c->size, sizeof *c->size, order, n, spare);
-	gather(c->stack, sizeof *c->stack, order, n, spare);
-	gather(c->stream, sizeof *c->stream, order, n, spare);
-	gather(c->thread, sizeof *c->thread, order, n, spare);
-	gather(c->pool, sizeof *c->pool, order, n, spare);
-	gather(c->op, sizeof *c->op, order, n, spare);
-	gather(c->device, sizeof *c->device, order, n, spare);
-	c->n = n;
-	free(spare);
-}
-
 static void order_rows(struct torch *t)
 {
 	struct model *m = t->m;
@@ -163,7 +127,7 @@ static void order_rows(struct torch *t)
 			t->marks.v[i].device = m->ev.device[t->marks.v[i].row];
 	if (n_parts > 1 || n != m->ev.n) {
 		order = merged_order(t, part, n_parts, n);
-		reorder(&m->ev, order, n);
+		model_reorder(m, order, n);
 	}
 	for (row = 0; t->ooms.n && row < n; row++) {
 		const uint32_t *oom = map64_find(&t->ooms.at, order ? order[row] : row);
