@@ -135,12 +135,11 @@ uint32_t pickle_intern(struct pickle *p, const void *s, size_t n)
 
 int pickle_memo_put(struct pickle *p, uint64_t index)
 {
-	size_t floor = p->n_marks ? p->marks[p->n_marks - 1] : 0;
 	pickle_word w;
 	uint32_t *place;
 	bool fresh;
 
-	if (p->n == floor)
+	if (p->n == pickle_floor(p))
 		return pickle_fail(p, "the pickle stores a value where there is none");
 	w = p->stack[p->n - 1];
 	if (w >> 32)
@@ -308,8 +307,8 @@ int pickle_run(struct pickle *p, pickle_word *result)
 			*top++ = pickle_new(p, op == '}' ? PICKLE_EMPTY_DICT : PICKLE_EMPTY_LIST);
 			break;
 		case 0x94: /* MEMOIZE */
-			if (p->n_memo < p->cap_memo && p->n_memo == p->n_stored && top > p->stack &&
-			    !(top[-1] >> 32)) {
+			if (p->n_memo < p->cap_memo && p->n_memo == p->n_stored &&
+			    (size_t)(top - p->stack) > pickle_floor(p) && !(top[-1] >> 32)) {
 				p->memo[p->n_memo++] = (uint32_t)top[-1];
 				p->n_stored++;
 				break;

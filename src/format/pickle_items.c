@@ -29,7 +29,8 @@ static void held_add(struct pickle *p, const struct pickle_object *o, const pick
 
 	if (h->cap - h->n < n)
 		h->v = mem_resize(h->v, h->cap = (h->cap + n) * 2, sizeof *h->v);
-	memcpy(h->v + h->n, item, n * sizeof *item);
+	if (n)
+		memcpy(h->v + h->n, item, n * sizeof *item);
 	h->n += n;
 }
 
