@@ -79,13 +79,13 @@ int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_
 	struct event ev = {.block = MODEL_UNKNOWN};
 	enum torch_word action = torch_word(d, TORCH_action);
 	uint64_t handle = 0, us;
-	bool fresh;
+	bool placed, fresh;
 
 	if (t->m->ev.n >= PICKLE_MAX)
 		return pickle_fail(&t->p, "more than %u trace entries", PICKLE_MAX);
 	ev.op = action < TORCH_N_WORDS ? op_of[action] : 0;
-	if (!torch_u64(t, d, TORCH_size, &ev.size) ||
-	    (!torch_bits(t, d, TORCH_addr, &ev.addr) && GMS_OP_KIND(ev.op) != GMS_K_TRACE && action != TORCH_oom))
+	placed = torch_bits(t, d, TORCH_addr, &ev.addr) || action == TORCH_oom || GMS_OP_KIND(ev.op) == GMS_K_TRACE;
+	if (!torch_u64(t, d, TORCH_size, &ev.size) || !placed)
 		ev.op = 0;
 	if (!ev.op) {
 		note_action(t, WORD(d, action));
