@@ -21,7 +21,8 @@
 	X(stage)                                                                                             \
 	X(segments) X(device_traces) X(allocator_settings) X(external_annotations)                           \
 	X(host_segments) X(host_traces)                                                                      \
-	X(PYTORCH_CUDA_ALLOC_CONF) X(max_split_size) X(expandable_segments) X(garbage_collection_threshold)
+	X(PYTORCH_CUDA_ALLOC_CONF) X(max_split_size) X(expandable_segments) X(garbage_collection_threshold)     \
+	X(roundup_power2_divisions)
 #define TORCH_VALUES(X)                                                                                      \
 	X(alloc) X(free_requested) X(free_completed) X(segment_alloc) X(segment_free) X(segment_map)         \
 	X(segment_unmap) X(oom) X(snapshot) X(user_defined) X(annotate)                                      \

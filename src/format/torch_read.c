@@ -130,7 +130,7 @@ static int read_dict(void *arg, struct pickle *p, const pickle_word *pairs, size
 	if (HAS(&d, stage) && HAS(&d, name))
 		return torch_read_annotation(t, &d);
 	if (d.has & (BIT(PYTORCH_CUDA_ALLOC_CONF) | BIT(max_split_size) | BIT(expandable_segments) |
-		     BIT(garbage_collection_threshold)))
+		     BIT(garbage_collection_threshold) | BIT(roundup_power2_divisions)))
 		return torch_read_settings(t, &d);
 	return d.has || !n ? 0 : torch_read_roundup(t, &d, as);
 }

@@ -1,408 +1,16 @@
 /* blocks.c: see blocks.h. One replay per device of what the addresses tell.
  *
- * The replay keeps the blocks of each segment, used and free, as the allocator did. An allocation
- * must be at the beginning of a free block, a free must name a used one, a segment given back must
- * be one free block. At the beginning the used blocks are known by address; a free block lies
- * between them wherever the split rule would have made one. At the end every used block must have
- * the size that the final state says.
+ * At the beginning the used blocks are known by address; a free block lies between them wherever
+ * the split rule would have made one. At the end every used block must have the size that the
+ * final state says.
  */
 #include "model/blocks.h"
 #include "base/mem.h"
+#include "model/blocks_replay.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIB = 1 << 20, MIN_BLOCK = 512, MIN_REST = 512 };
-
-/* The settings that decide over sizes. */
-struct rules {
-	uint64_t max_split;   /* requests from here on are never split off */
-	uint64_t divisions[16]; /* by log2(size) - 20: steps between two powers of two, 0: none */
-	bool expandable;
-};
-
-struct block {
-	uint64_t addr, size;
-	uint32_t prev, next; /* neighbours in the segment, 0 if none */
-	uint32_t row;        /* used: its alloc */
-	bool used, expandable;
-};
-
-struct replay {
-	struct model *m;
-	struct rules rules;
-	uint8_t device;
-	struct block *blocks; /* the first is not used */
-	size_t n, cap;
-	uint32_t *spare;
-	size_t n_spare, cap_spare;
-	struct map64 at;  /* address → block */
-	struct map64 end; /* end of a block of an expandable segment → block */
-	struct map64 segments; /* address → row of the SEGMENT.alloc */
-	uint64_t active;
-	size_t scanned; /* blocks looked at to find the one around an address */
-	uint64_t bad_sums, n_sums;
-	size_t n_used;
-	bool tell;
-	bool guessed, odd; /* initial blocks: of unknown size; of another size than the rule gives */
-};
-
-/* --- settings -------------------------------------------------------------------------- */
-
-static unsigned log2_of(uint64_t v)
-{
-	return v ? 63 - (unsigned)__builtin_clzll(v) : 0;
-}
-
-/* "4", or [256:1,512:2,>:8]: each key is MiB where an interval begins, > all that are left. The first
- * key also holds for what is smaller. */
-static void parse_divisions(struct rules *r, const char *s)
-{
-	uint64_t last = 0;
-	unsigned i, from = 0;
-
-	for (i = 0; *s != '[' && i < 16; i++)
-		r->divisions[i] = strtoull(s, NULL, 10);
-	while (*s == '[' || *s == ',') {
-		bool rest = s[1] == '>';
-		char *end;
-		uint64_t mib = rest ? 0 : strtoull(s + 1, &end, 10);
-		unsigned interval = log2_of(mib);
-
-		if (rest)
-			end = (char *)s + 2;
-		if (*end != ':')
-			return;
-		last = strtoull(end + 1, &end, 10);
-		interval = rest || interval > 15 ? 15 : interval;
-		for (i = from; i <= interval; i++)
-			r->divisions[i] = last;
-		from = interval + 1;
-		s = end;
-	}
-}
-
-static void read_rules(struct rules *r, const struct model *m)
-{
-	const char *split = model_setting_get(m, "max_split_size");
-	const char *divisions = model_setting_get(m, "roundup_power2_divisions");
-	const char *expandable = model_setting_get(m, "expandable_segments");
-
-	*r = (struct rules){.max_split = UINT64_MAX};
-	if (split && *split != '-')
-		r->max_split = strtoull(split, NULL, 10);
-	if (divisions)
-		parse_divisions(r, divisions);
-	r->expandable = expandable && !strcmp(expandable, "True");
-}
-
-static uint64_t rounded(const struct rules *r, uint64_t size)
-{
-	unsigned log = log2_of(size), interval = log < 20 ? 0 : log - 20 > 15 ? 15 : log - 20;
-	uint64_t divisions = r->divisions[interval], power = 1ull << log, step;
-
-	if (size < MIN_BLOCK)
-		return MIN_BLOCK;
-	if (divisions > 1 && size > MIN_BLOCK * divisions && !(divisions & (divisions - 1))) {
-		step = power / divisions;
-		return (size + step - 1) & ~(step - 1);
-	}
-	return (size + MIN_BLOCK - 1) & ~(uint64_t)(MIN_BLOCK - 1);
-}
-
-/* Does a request of (rounded) `size` leave `rest` behind as a free block? */
-static bool splits(const struct rules *r, uint64_t size, uint64_t rest, bool expandable)
-{
-	if (size <= MIB || expandable || r->expandable)
-		return rest >= MIN_REST;
-	return size < r->max_split && rest > MIB;
-}
-
-/* --- blocks ---------------------------------------------------------------------------- */
-
-static uint32_t new_block(struct replay *r, struct block b)
-{
-	uint32_t i;
-	bool fresh;
-
-	if (r->n_spare)
-		i = r->spare[--r->n_spare];
-	else
-		i = (uint32_t)(VEC_PUSH(r->blocks, r->n, r->cap) - r->blocks);
-	r->blocks[i] = b;
-	if (b.prev)
-		r->blocks[b.prev].next = i;
-	if (b.next)
-		r->blocks[b.next].prev = i;
-	*map64_put(&r->at, b.addr, &fresh) = i;
-	if (b.expandable)
-		*map64_put(&r->end, b.addr + b.size, &fresh) = i;
-	return i;
-}
-
-static void set_size(struct replay *r, uint32_t i, uint64_t size)
-{
-	struct block *b = &r->blocks[i];
-	uint32_t gone;
-	bool fresh;
-
-	if (b->expandable) {
-		map64_take(&r->end, b->addr + b->size, &gone);
-		*map64_put(&r->end, b->addr + size, &fresh) = i;
-	}
-	b->size = size;
-}
-
-/* Forget the block; its neighbours are left as they are. */
-static void drop(struct replay *r, uint32_t i)
-{
-	uint32_t gone;
-
-	map64_take(&r->at, r->blocks[i].addr, &gone);
-	if (r->blocks[i].expandable)
-		map64_take(&r->end, r->blocks[i].addr + r->blocks[i].size, &gone);
-	*VEC_PUSH(r->spare, r->n_spare, r->cap_spare) = i;
-}
-
-/* The free block at i takes in its next neighbour if that is free. */
-static void join(struct replay *r, uint32_t i)
-{
-	uint32_t next = r->blocks[i].next;
-	struct block gone;
-
-	if (!next || r->blocks[next].used)
-		return;
-	gone = r->blocks[next];
-	drop(r, next);
-	set_size(r, i, r->blocks[i].size + gone.size);
-	r->blocks[i].next = gone.next;
-	if (gone.next)
-		r->blocks[gone.next].prev = i;
-}
-
-static void join_around(struct replay *r, uint32_t i)
-{
-	uint32_t prev = r->blocks[i].prev;
-
-	join(r, i);
-	if (prev && !r->blocks[prev].used)
-		join(r, prev);
-}
-
-static uint32_t block_at(const struct replay *r, uint64_t addr)
-{
-	const uint32_t *i = map64_find(&r->at, addr);
-
-	return i ? *i : 0;
-}
-
-/* --- events: false if the event contradicts the replay ---------------------------------- */
-
-static bool replay_alloc(struct replay *r, size_t row)
-{
-	struct columns *c = &r->m->ev;
-	uint32_t i = block_at(r, c->addr[row]);
-	uint64_t size, rest;
-	struct block *b;
-
-	if (!i || r->blocks[i].used || c->size[row] > r->blocks[i].size)
-		return false;
-	b = &r->blocks[i];
-	size = rounded(&r->rules, c->size[row]);
-	if (size > b->size)
-		return false;
-	rest = b->size - size;
-	if (splits(&r->rules, size, rest, b->expandable)) {
-		struct block left = {.addr = b->addr + size, .size = rest, .prev = i, .next = b->next,
-				     .expandable = b->expandable};
-
-		set_size(r, i, size);
-		new_block(r, left);
-		b = &r->blocks[i];
-	}
-	b->used = true;
-	b->row = (uint32_t)row;
-	r->n_used++;
-	r->active += b->size;
-	if (b->size - c->size[row] < UINT32_MAX)
-		c->slack[row] = (uint32_t)(b->size - c->size[row]);
-	return true;
-}
-
-/* Its free is requested, at most once. */
-static bool replay_request(struct replay *r, size_t row)
-{
-	uint32_t i = block_at(r, r->m->ev.addr[row]), *peer = r->m->ev.peer;
-
-	if (!i || !r->blocks[i].used || peer[r->blocks[i].row] != MODEL_NO_PEER)
-		return false;
-	peer[row] = r->blocks[i].row;
-	peer[r->blocks[i].row] = (uint32_t)row;
-	return true;
-}
-
-static bool replay_free(struct replay *r, size_t row)
-{
-	uint32_t i = block_at(r, r->m->ev.addr[row]);
-
-	if (!i || !r->blocks[i].used)
-		return false;
-	r->m->ev.peer[row] = r->blocks[i].row;
-	r->m->ev.peer[r->blocks[i].row] = (uint32_t)row;
-	r->blocks[i].used = false;
-	r->n_used--;
-	r->active -= r->blocks[i].size;
-	join_around(r, i);
-	return true;
-}
-
-static void add_segment(struct replay *r, size_t row)
-{
-	bool fresh;
-
-	*map64_put(&r->segments, r->m->ev.addr[row], &fresh) = (uint32_t)row;
-}
-
-static bool replay_segment(struct replay *r, size_t row)
-{
-	uint64_t addr = r->m->ev.addr[row], size = r->m->ev.size[row];
-
-	if (!size || addr + size < addr || block_at(r, addr))
-		return false;
-	new_block(r, (struct block){.addr = addr, .size = size});
-	add_segment(r, row);
-	return true;
-}
-
-static bool replay_segment_free(struct replay *r, size_t row)
-{
-	uint64_t addr = r->m->ev.addr[row], size = r->m->ev.size[row];
-	uint32_t i = block_at(r, addr), alloc;
-	const struct block *b = &r->blocks[i];
-
-	if (!i || b->used || b->prev || b->next || b->size != size || !map64_take(&r->segments, addr, &alloc))
-		return false;
-	r->m->ev.peer[row] = alloc;
-	r->m->ev.peer[alloc] = (uint32_t)row;
-	drop(r, i);
-	return true;
-}
-
-static bool replay_map(struct replay *r, uint64_t addr, uint64_t size)
-{
-	struct block b = {.addr = addr, .size = size, .expandable = true};
-	const uint32_t *before = map64_find(&r->end, addr);
-
-	if (!size || addr + size < addr || block_at(r, addr))
-		return false;
-	b.prev = before ? *before : 0;
-	b.next = block_at(r, addr + size);
-	if (b.next && !r->blocks[b.next].expandable)
-		b.next = 0;
-	join_around(r, new_block(r, b));
-	return true;
-}
-
-/* The free block that [addr, addr + size) lies in, 0 if there is none. */
-static uint32_t free_around(struct replay *r, uint64_t addr, uint64_t size)
-{
-	const uint32_t *at = map64_find(&r->at, addr), *end = map64_find(&r->end, addr + size);
-	uint32_t i = at ? *at : end ? *end : 0;
-	size_t most = 100000000; /* all searches together */
-
-	for (uint32_t k = 1; !i && k < r->n && r->scanned < most; k++, r->scanned++) {
-		const struct block *b = &r->blocks[k];
-
-		if (b->addr <= addr && addr - b->addr < b->size && block_at(r, b->addr) == k)
-			i = k;
-	}
-	if (!i || r->blocks[i].used || !r->blocks[i].expandable || r->blocks[i].addr > addr ||
-	    r->blocks[i].addr + r->blocks[i].size < addr + size)
-		return 0;
-	return i;
-}
-
-/* Whole pages leave a free block; what is left before and behind are blocks of their own. */
-static bool replay_unmap(struct replay *r, uint64_t addr, uint64_t size)
-{
-	uint32_t i = size && addr + size > addr ? free_around(r, addr, size) : 0;
-	struct block b, behind;
-
-	if (!i)
-		return false;
-	b = r->blocks[i];
-	if (b.prev)
-		r->blocks[b.prev].next = 0;
-	if (b.next)
-		r->blocks[b.next].prev = 0;
-	drop(r, i);
-	behind = (struct block){.addr = addr + size, .size = b.addr + b.size - addr - size, .next = b.next, .expandable = true};
-	if (b.addr < addr)
-		new_block(r, (struct block){.addr = b.addr, .size = addr - b.addr, .prev = b.prev, .expandable = true});
-	if (behind.size)
-		new_block(r, behind);
-	return true;
-}
-
-static size_t event_number(const struct replay *r, size_t row)
-{
-	size_t i, n = 0;
-
-	for (i = r->m->n_initial; i < row; i++)
-		n += r->m->ev.device[i] == r->device;
-	return n;
-}
-
-/* A checksum row: the active bytes then. */
-static void check_sum(struct replay *r, size_t row)
-{
-	uint64_t said = r->m->ev.size[row];
-
-	r->n_sums++;
-	if (said == r->active || r->bad_sums++ || !r->tell)
-		return;
-	model_note(r->m, NOTE_INCONSISTENT,
-		   "device %u: at event %zu the recorder counted %llu active bytes, the events give %llu", r->device,
-		   event_number(r, row), (unsigned long long)said, (unsigned long long)r->active);
-}
-
-static bool replay_row(struct replay *r, size_t row)
-{
-	const struct columns *c = &r->m->ev;
-
-	switch (c->op[row]) {
-	case GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC):
-		return replay_alloc(r, row);
-	case GMS_OP(GMS_K_BLOCK, GMS_A_FREE):
-		return replay_free(r, row);
-	case GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED):
-		return replay_request(r, row);
-	case GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC):
-		return replay_segment(r, row);
-	case GMS_OP(GMS_K_SEGMENT, GMS_A_FREE):
-		return replay_segment_free(r, row);
-	case GMS_OP(GMS_K_SEGMENT, GMS_A_MAP):
-		return replay_map(r, c->addr[row], c->size[row]);
-	case GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP):
-		return replay_unmap(r, c->addr[row], c->size[row]);
-	case GMS_OP(GMS_K_TRACE, GMS_A_INFO):
-		check_sum(r, row);
-		return true;
-	default:
-		return true;
-	}
-}
-
 /* --- the beginning --------------------------------------------------------------------- */
-
-/* An initial row (or a segment of the final state) by address. */
-struct place {
-	uint64_t addr;
-	size_t row;
-};
-struct places {
-	struct place *v;
-	size_t n, cap;
-};
 
 static int by_addr(const void *a, const void *b)
 {
@@ -455,26 +63,44 @@ static bool can_grow(const struct replay *r, const struct places *final, size_t 
 	return s->addr <= addr && addr - s->addr < s->size ? s->expandable : r->rules.expandable;
 }
 
-/* A block that was there before: of known size, or as large as the rule made it before `next`. */
-static bool lay_block(struct replay *r, size_t row, uint64_t next, struct block *b)
+/* The size of a large block of before of which only the request is known, with `most` bytes up to the
+ * next one. Large blocks, used or free, are all larger than a MiB, or they would not have been split off:
+ * so a smaller gap is part of the block, and of a larger gap at most a MiB. */
+static bool derive(struct replay *r, const struct block *b, uint64_t request, uint64_t most, bool *vague)
+{
+	*vague = false;
+	if (request <= MIB || b->expandable || r->rules.expandable || most - request <= MIB)
+		return true;
+	*vague = request < r->rules.max_split;
+	return *vague; /* a larger one fills its segment */
+}
+
+/* A block that was there before, of known size or not, with the bytes up to the next one. */
+static bool lay_block(struct replay *r, size_t row, uint64_t most, struct block *b)
 {
 	struct columns *c = &r->m->ev;
-	uint64_t most = next - b->addr, size = rounded(&r->rules, c->size[row]);
+	uint64_t request = rules_rounded(&r->rules, c->size[row]), known = model_block_size(r->m, row);
 
-	if (c->size[row] > most || size > most)
+	if (c->size[row] > most || request > most)
 		return false;
-	if (!splits(&r->rules, size, most - size, b->expandable))
-		size = most;
 	b->used = true;
 	b->row = (uint32_t)row;
-	b->size = model_block_size(r->m, row);
-	if (b->size == MODEL_UNKNOWN) {
-		r->guessed = true;
-		b->size = size;
-		if (size - c->size[row] < UINT32_MAX)
-			c->slack[row] = (uint32_t)(size - c->size[row]);
-	} else if (b->size != size) {
-		r->odd = true;
+	b->size = rules_split(&r->rules, request, most - request, b->expandable) ? request : most;
+	if (known != MODEL_UNKNOWN) {
+		r->odd |= known != b->size && (request <= MIB || b->expandable || known - request > MIB);
+		b->size = known;
+	} else if (!derive(r, b, request, most, &b->vague)) {
+		return false;
+	} else if (b->vague) {
+		uint64_t slack = request + MIB - c->size[row];
+
+		*VEC_PUSH(r->vague.v, r->vague.n, r->vague.cap) = (struct place){b->addr, row};
+		r->n_vague++;
+		r->slack_most = slack > r->slack_most ? slack : r->slack_most;
+	} else {
+		r->derived = true;
+		if (b->size - c->size[row] < UINT32_MAX)
+			c->slack[row] = (uint32_t)(b->size - c->size[row]);
 	}
 	r->active += b->size;
 	r->n_used++;
@@ -496,18 +122,19 @@ static bool lay_segment(struct replay *r, struct block b, const struct places *b
 		b.size = p->addr - pos;
 		b.used = false;
 		if (b.size)
-			b.prev = new_block(r, b);
+			b.prev = replay_new_block(r, b);
 		b.addr = p->addr;
-		if (!lay_block(r, p->row, next, &b))
+		if (!lay_block(r, p->row, next - b.addr, &b))
 			return false;
-		b.prev = new_block(r, b);
+		b.prev = replay_new_block(r, b);
 		pos = b.addr + b.size;
+		b.vague = false;
 	}
 	b.addr = pos;
 	b.size = end - pos;
 	b.used = false;
 	if (b.size)
-		new_block(r, b);
+		replay_new_block(r, b);
 	return true;
 }
 
@@ -525,12 +152,12 @@ static bool lay_out(struct replay *r)
 
 		good = b.addr >= end && b.size && b.addr + b.size > b.addr &&
 		       (at == blocks.n || blocks.v[at].addr >= b.addr);
-		add_segment(r, segments.v[i].row);
+		replay_add_segment(r, segments.v[i].row);
 		b.expandable = can_grow(r, &final, &at_final, b.addr);
 		end = b.addr + b.size;
 		good = good && lay_segment(r, b, &blocks, &at);
 	}
-	good = good && at == blocks.n && !(r->odd && r->guessed);
+	good = good && at == blocks.n && !(r->odd && (r->derived || r->vague.n));
 	free(segments.v);
 	free(blocks.v);
 	free(final.v);
@@ -552,7 +179,7 @@ static bool ends_well(const struct replay *r)
 		any = true;
 		for (k = 0; s->device == r->device && k < s->n_blocks; k++) {
 			const struct final_block *b = &m->blocks[s->first_block + k];
-			const struct block *have = &r->blocks[block_at(r, b->addr)];
+			const struct block *have = &r->blocks[replay_block_at(r, b->addr)];
 
 			if (b->state == BLOCK_INACTIVE)
 				continue;
@@ -625,7 +252,7 @@ static bool recover_device(struct model *m, uint8_t device, const struct rules *
 	if (why && tell)
 		model_note(m, NOTE_INFO,
 			   "device %u: at event %zu: %s: the sizes of blocks, and so allocated bytes, are not known",
-			   device, event_number(&r, row > m->n_initial ? row - 1 : row), why);
+			   device, replay_event_number(&r, row > m->n_initial ? row - 1 : row), why);
 	if (!why && !ends_well(&r)) {
 		why = "";
 		if (tell)
@@ -641,6 +268,8 @@ static bool recover_device(struct model *m, uint8_t device, const struct rules *
 		keep_final(&r);
 	else
 		revive_pending(&r);
+	m->device[device].slack_most = why ? MODEL_UNKNOWN : r.slack_most;
+	free(r.vague.v);
 	free(r.blocks);
 	free(r.spare);
 	map64_free(&r.at);
@@ -662,8 +291,9 @@ static void start_columns(struct columns *c)
 bool blocks_recover(struct model *m, bool tell)
 {
 	struct columns *c = &m->ev;
-	bool blocks[256] = {false}, rest[256] = {false}, completes = false, others = false, good = true;
-	struct rules rules;
+	bool blocks[256] = {false}, rest[256] = {false}, maps[256] = {false};
+	bool completes = false, others = false, good = true;
+	struct rules rules, of_device;
 	size_t row;
 	unsigned d;
 
@@ -671,16 +301,20 @@ bool blocks_recover(struct model *m, bool tell)
 		enum gms_kind kind = GMS_OP_KIND(c->op[row]);
 
 		(kind == GMS_K_BLOCK ? blocks : rest)[c->device[row]] = true;
+		maps[c->device[row]] |= c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_MAP);
 		completes |= c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE);
 		others |= kind != GMS_K_BLOCK && kind != GMS_K_SEGMENT && kind != GMS_K_TRACE;
 	}
 	start_columns(c);
-	read_rules(&rules, m);
-	for (d = 0; d < 256; d++)
+	rules_read(&rules, m);
+	for (d = 0; d < 256; d++) {
+		of_device = rules;
+		of_device.expandable |= maps[d];
 		if (blocks[d])
-			good &= recover_device(m, (uint8_t)d, &rules, tell);
+			good &= recover_device(m, (uint8_t)d, &of_device, tell);
 		else
 			others |= rest[d]; /* segments alone */
+	}
 	m->linked = good && completes && !others;
 	return good;
 }

@@ -15,7 +15,7 @@ void model_init(struct model *m, const char *file)
 	model_frame(m, &(struct frame){0});
 	model_stack(m, NULL, 0);
 	for (d = 0; d < 256; d++)
-		m->device[d].total = MODEL_UNKNOWN;
+		m->device[d].total = m->device[d].slack_most = MODEL_UNKNOWN;
 	model_stream(m, 0, MODEL_NO_DEVICE);
 	model_thread(m, 0, 0);
 	model_pool(m, &(struct pool_info){.device = MODEL_NO_DEVICE});

@@ -92,6 +92,7 @@ struct device_info {
 	uint32_t name;      /* string; 0 if not known */
 	uint64_t total;     /* bytes of device memory, MODEL_UNKNOWN */
 	uint8_t uuid[16];   /* as CUDA and NVML have it; all 0 if not known */
+	uint64_t slack_most; /* where a slack is not known, it is at most this; MODEL_UNKNOWN */
 	bool present;       /* it occurs in this recording */
 	struct anomalies anomalies; /* its share */
 };

@@ -434,7 +434,7 @@ static void sizes_follow_the_split_rule(void **state)
 
 static void sizes_follow_the_settings(void **state)
 {
-#define SET(settings, trace) "{'allocator_settings': {" settings "}, 'segments': [], 'device_traces': [[" trace "]]}"
+#define SET(settings, trace) "{'allocator_settings': {" settings "}, 'device_traces': [[" trace "]]}"
 	struct model m = load(SET("'roundup_power2_divisions': {'1': 0, '2': 4, '4': 4}",
 	                          EV("segment_alloc", 0x1000000, 20971520, 1) EV("alloc", 0x1000000, 2200000, 2)
 	                          EV("alloc", 0x1280000, 1500000, 3)));
