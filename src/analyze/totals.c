@@ -130,6 +130,35 @@ static void pool_becomes(struct totals *t, struct device_totals *d, size_t pool,
 	raise(&d->amount[TOTAL_RESERVED], pool_holds(&after), row);
 }
 
+/* While a block of unknown size is live only bounds are known: the sum without it, and the sum with as much
+ * as it can be. */
+static void bounds_raise(struct device_totals *d, uint64_t slack_most, uint64_t size)
+{
+	int which;
+
+	if (slack_most != MODEL_UNKNOWN)
+		d->unknown_most += size + slack_most;
+	for (which = TOTAL_ALLOCATED; which <= TOTAL_ACTIVE; which++)
+		if (d->unknown_blocks && d->amount[which].now + d->unknown_most > d->most[which])
+			d->most[which] = d->amount[which].now + d->unknown_most;
+}
+
+/* Is the highest sum known for certain, although some were only bounded? */
+static bool peak_certain(const struct device_totals *d, enum total which, uint64_t slack_most)
+{
+	return !d->was_unknown || (slack_most != MODEL_UNKNOWN && !d->peak_unknown[which] &&
+				   d->most[which] <= d->amount[which].peak);
+}
+
+static inline void raise_block(struct device_totals *d, enum total which, uint64_t by, size_t row)
+{
+	uint64_t before = d->amount[which].peak;
+
+	raise(&d->amount[which], by, row);
+	if (d->amount[which].peak != before)
+		d->peak_unknown[which] = d->unknown_blocks;
+}
+
 /* Bytes of the block of an allocation. The driver hands out what was asked for unless it says otherwise. */
 static inline uint64_t block_of(const struct totals *t, const struct device_totals *d, size_t alloc)
 {
@@ -148,9 +177,12 @@ static void block_begins(struct totals *t, struct device_totals *d, size_t row)
 	if (block == MODEL_UNKNOWN) {
 		d->unknown_blocks++;
 		d->was_unknown = true;
+		bounds_raise(d, t->m->device[c->device[row]].slack_most, c->size[row]);
 	} else {
-		raise(&d->amount[TOTAL_ALLOCATED], block, row);
-		raise(&d->amount[TOTAL_ACTIVE], block, row);
+		raise_block(d, TOTAL_ALLOCATED, block, row);
+		raise_block(d, TOTAL_ACTIVE, block, row);
+		if (d->unknown_blocks)
+			bounds_raise(d, MODEL_UNKNOWN, 0);
 	}
 	if (d->level != GMS_DRIVER)
 		return;
@@ -190,6 +222,7 @@ static void block_ends(struct totals *t, struct device_totals *d, size_t alloc, 
 	lower(&d->amount[TOTAL_REQUESTED], c->size[alloc]);
 	if (block == MODEL_UNKNOWN) {
 		d->unknown_blocks--;
+		d->unknown_most = less(d->unknown_most, c->size[alloc] + t->m->device[c->device[alloc]].slack_most);
 		return;
 	}
 	lower(&d->amount[TOTAL_ACTIVE], block);
@@ -397,6 +430,10 @@ void totals_window_begins(struct totals *t)
 			continue;
 		d->events = 0;
 		d->was_unknown = d->unknown_blocks;
+		for (which = 0; which < TOTALS; which++) {
+			d->peak_unknown[which] = d->unknown_blocks;
+			d->most[which] = d->unknown_blocks ? d->amount[which].now + d->unknown_most : 0;
+		}
 		memset(d->ops, 0, sizeof d->ops);
 		for (kind = 0; kind < GMS_KINDS; kind++)
 			d->kind[kind] =
@@ -411,7 +448,7 @@ void totals_window_begins(struct totals *t)
 	}
 }
 
-static void device_ends(const struct model *m, struct device_totals *d)
+static void device_ends(const struct model *m, struct device_totals *d, uint64_t slack_most)
 {
 	unsigned kind, which;
 
@@ -420,7 +457,7 @@ static void device_ends(const struct model *m, struct device_totals *d)
 		bool blocks = which == TOTAL_ALLOCATED || which == TOTAL_ACTIVE;
 
 		a->end = totals_now(d, which);
-		if (m->history == HISTORY_NONE || (blocks && d->was_unknown) ||
+		if (m->history == HISTORY_NONE || (blocks && !peak_certain(d, which, slack_most)) ||
 		    (which == TOTAL_RESERVED && a->end == MODEL_UNKNOWN))
 			a->peak = MODEL_UNKNOWN;
 	}
@@ -439,7 +476,7 @@ void totals_end(struct totals *t)
 
 	for (dev = 0; dev < 256; dev++)
 		if (t->device[dev])
-			device_ends(t->m, t->device[dev]);
+			device_ends(t->m, t->device[dev], t->m->device[dev].slack_most);
 	free(t->given_back);
 	free(t->pools);
 	free(t->replaced);

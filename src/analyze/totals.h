@@ -58,6 +58,9 @@ struct device_totals {
 	uint8_t role[256];
 	bool async, pool_sampled, segments; /* such rows exist */
 	uint64_t unknown_blocks;            /* live, of unknown block size */
+	uint64_t unknown_most;              /* what these are at most, if that is known */
+	uint64_t most[TOTALS];              /* the highest sum there can have been while there were some */
+	bool peak_unknown[TOTALS];          /* there were some at the peak */
 	bool was_unknown;                   /* there were some in the window */
 };
 
