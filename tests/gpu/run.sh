@@ -1,0 +1,217 @@
+#!/bin/bash
+# run.sh [TARBALL]: everything that needs a real GPU, as TAP. About five minutes.
+#
+# Unpacks the tarball of `make dist` (the newest under dist/ unless one is named) and records with
+# that, as a user of a GPU server would: C samples on the driver API, CUDA programs with the static
+# and the shared runtime, one program per kind of memory, torch. What is missing here is skipped.
+# Results that one may want to look at are left in $OUT (a temporary folder unless set).
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+tarball=${1:-$(ls -t "$root"/dist/gpumemsnap-*.tar.gz 2>/dev/null | head -1)}
+out=${OUT:-$(mktemp -d)}
+work=$(mktemp -d)
+CUDA_HOME=${CUDA_HOME:-$(ls -d /usr/local/cuda /usr/lib/cuda 2>/dev/null | head -1)}
+PATH=$PATH:$CUDA_HOME/bin:$CUDA_HOME/compute-sanitizer
+mkdir -p "$out"
+cd "$work" || exit 2
+n=0
+
+# --- TAP ------------------------------------------------------------------------------------
+ok() { n=$((n + 1)) && echo "ok $n - $*"; }
+not_ok() { # NAME FILE…: the ends of the files say why
+	local name=$1 f
+	shift
+	n=$((n + 1))
+	echo "not ok $n - $name"
+	for f in "$@"; do [ -s "$f" ] && tail -n 12 "$f" | cut -c1-400 | sed 's/^/# /'; done
+}
+skip() { n=$((n + 1)) && echo "ok $n - $1 # SKIP $2"; }
+say() { echo "# $*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+judge() { # NAME STATUS FILE…
+	local name=$1 status=$2
+	shift 2
+	if [ "$status" -eq 0 ]; then ok "$name"; else not_ok "$name" "$@"; fi
+}
+
+# --- tools ----------------------------------------------------------------------------------
+record() { # NAME OPTIONS… -- COMMAND…: leaves NAME.json, NAME.out, NAME.err, and the report
+	local name=$1 status
+	shift
+	timeout 120 gpumemsnap record -o "$out/$name.json" "$@" >"$name.out" 2>"$name.err"
+	status=$?
+	gpumemsnap report --format json "$out/$name.json" >"$out/$name.report.json" 2>>"$name.err" || status=1
+	return $status
+}
+check() { python3 "$here/check.py" "$@"; }
+sanitize() { # NAME COMMAND…
+	GPU_TEST_RESET=1 timeout 120 compute-sanitizer --tool memcheck --leak-check full --show-backtrace no "${@:2}" \
+		>"$1.sanitizer" 2>&1
+}
+
+[ -n "$tarball" ] || { echo "Bail out! no tarball: make dist"; exit 2; }
+mkdir dist && tar -xzf "$tarball" -C dist || { echo "Bail out! cannot unpack $tarball"; exit 2; }
+PATH=$(dirname "$(find "$work/dist" -path '*bin/gpumemsnap' | head -1)"):$PATH
+sim=$(dirname "$(find "$work/dist" -path '*sim/libcuda.so.1' | head -1)")
+if gpumemsnap version >version.out 2>&1; then
+	ok "the tarball's program runs here: $(head -1 version.out)"
+else
+	not_ok "the tarball's program runs here" version.out
+	exit 1
+fi
+have nvidia-smi && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | sed 's/^/# /'
+
+# --- building -------------------------------------------------------------------------------
+build() {
+	local f name pids=
+	mkdir -p bin
+	if have gcc && [ -e "$CUDA_HOME/include/cuda.h" ]; then
+		for f in "$root"/samples/{leak,fragmentation,streams,growth,workers,kinds}.c "$here/facts.c"; do
+			name=$(basename "$f" .c)
+			[ -e "$f" ] || continue
+			gcc -std=gnu11 -O2 -g -isystem "$CUDA_HOME/include" -o "bin/$name" "$f" \
+				-L"$CUDA_HOME/lib64/stubs" -lcuda -lpthread 2>"$name.build" &
+			pids="$pids $!"
+		done
+	fi
+	if have nvcc; then
+		for f in "$here"/*.cu; do
+			name=$(basename "$f" .cu)
+			[ "$name" = leak ] && name=leak_static # samples/leak.c has that name
+			nvcc -std=c++17 -O2 -g -arch=native -o "bin/$name" "$f" -L"$CUDA_HOME/lib64/stubs" -lcuda \
+				>"$name.build" 2>&1 &
+			pids="$pids $!"
+		done
+		nvcc -std=c++17 -O2 -g -arch=native -cudart shared -o bin/leak_shared "$here/leak.cu" >leak_shared.build 2>&1 &
+		pids="$pids $!"
+	fi
+	cupti=$(ls -d "$CUDA_HOME"/extras/CUPTI "$CUDA_HOME" 2>/dev/null | while read -r d; do
+		[ -e "$d/include/cupti.h" ] && echo "$d" && break
+	done)
+	if [ -n "$cupti" ]; then
+		gcc -shared -fPIC -O2 -isystem "$CUDA_HOME/include" -isystem "$cupti/include" -o bin/cupti_memory.so \
+			"$here/cupti_memory.c" -L"$cupti/lib64" -lcupti -Wl,-rpath,"$cupti/lib64" 2>cupti.build &
+		pids="$pids $!"
+	fi
+	# shellcheck disable=SC2086
+	[ -n "$pids" ] && wait $pids
+}
+build
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$CUDA_HOME/lib64
+
+
+# --- C samples on the driver API ------------------------------------------------------------
+sample() { # NAME: the program does the same with and without us
+	local plain status
+	if [ ! -x "bin/$1" ]; then
+		skip "sample $1 on the real driver" "$([ -s "$1.build" ] && head -c 120 "$1.build" | tr '\n' ' ' || echo 'no gcc or cuda.h')"
+		return 1
+	fi
+	timeout 120 "bin/$1" >"$1.plain" 2>&1
+	plain=$?
+	record "$1" "bin/$1"
+	status=$?
+	say "$1: $(tail -n 1 "$1.out")"
+	[ $plain -eq $status ] && cmp -s "$1.plain" "$1.out"
+	judge "sample $1 behaves the same when recorded" $? "$1.plain" "$1.out" "$1.err"
+}
+tells() { # NAME PYTHON WHAT: something true of device 0 of the report, d
+	python3 -c "import json,sys; d=json.load(open(sys.argv[1]))['snapshots'][0]['devices'][0]; sys.exit(not ($2))" \
+		"$out/$1.report.json" 2>"$1.tells"
+	judge "sample $1: $3" $? "$1.tells" "$1.err"
+}
+sample leak && tells leak "d['leaked_bytes'] == 40 * 65536 and d['leaks'][0]['stack'][1]['function'] == 'make_thumbnail'" \
+	'40 thumbnails leak, by make_thumbnail'
+sample fragmentation && tells fragmentation "len(d['ooms']) == 1 and d['ooms'][0]['size'] == 64 << 20" \
+	'a request of 64 MiB fails'
+sample streams && tells streams "d['kinds']['async']['allocs'] == 48 and d['requested']['end'] == 0" '48 allocations, none left'
+sample growth && tells growth "d['leaked_bytes'] == 50 * 6710886 and d['leaks'][0]['stack'][0]['function'] == 'keep_for_plot'" \
+	'keep_for_plot keeps 50 blocks'
+sample workers && tells workers "d['kinds']['async']['allocs'] == 200 and d['requested']['end'] == 0" '200 allocations, none left'
+sample kinds
+
+# --- the simulated driver against the real one ----------------------------------------------
+if [ -x bin/facts ]; then
+	timeout 120 bin/facts >"$out/facts.real" 2>facts.err
+	LD_LIBRARY_PATH=$sim timeout 120 bin/facts >"$out/facts.sim" 2>>facts.err
+	judge 'the driver tells its facts' $((1 - ($(wc -l <"$out/facts.real") > 100))) facts.err
+	diff "$out/facts.sim" "$out/facts.real" | grep '^[<>]' | sed 's/^</# simulated:/; s/^>/# real:     /'
+else
+	skip 'the driver tells its facts' 'not built'
+fi
+
+# --- the CUDA runtime -----------------------------------------------------------------------
+for p in leak_static leak_shared kind_managed kind_pinned kind_pool kind_array kind_graph kind_vmm kind_ipc; do
+	if [ ! -x "bin/$p" ]; then
+		skip "$p: the report says what the program did" "$(have nvcc && head -c 120 "$p.build" | tr '\n' ' ' || echo 'no nvcc')"
+		continue
+	fi
+	if record "$p" "bin/$p" && check expect "$out/$p.report.json" "$p.out" >"$p.check"; then
+		ok "$p: the report says what the program did"
+	else
+		not_ok "$p: the report says what the program did" "$p.check" "$p.out" "$p.err"
+	fi
+done
+for p in leak_static leak_shared kind_pool kind_array; do
+	[ -x "bin/$p" ] || continue
+	if ! have compute-sanitizer; then
+		skip "$p: the leaks are those that compute-sanitizer lists" 'no compute-sanitizer'
+	elif sanitize "$p" "bin/$p" && check leaks "$out/$p.report.json" "$p.sanitizer" >"$p.leaks"; then
+		ok "$p: the leaks are those that compute-sanitizer lists"
+	else
+		not_ok "$p: the leaks are those that compute-sanitizer lists" "$p.leaks"
+	fi
+done
+if [ -x bin/leak_static ]; then
+	timeout 60 gpumemsnap record --sim -o sim.json bin/leak_static >sim.out 2>&1
+	grep -q 'CUDA runtime' sim.out
+	judge 'a program on the runtime is told why the simulated driver will not do' $? sim.out
+fi
+
+# --- torch ----------------------------------------------------------------------------------
+if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2>torch.err; then
+	record matmul python3 "$here/matmul.py" && grep -q 'sum True' matmul.out
+	judge 'torch multiplies matrices while recorded' $? matmul.out matmul.err
+	check stack "$out/matmul.report.json" make_inputs matmul.py >matmul.check
+	judge "the stacks show the script's own lines" $? matmul.check
+	record profiled python3 "$here/profiled.py" && grep -q 'kernels True' profiled.out
+	judge 'torch.profiler works in a recorded program' $? profiled.out profiled.err
+	gpumemsnap flame -o "$out/matmul.flame.png" "$out/matmul.json" 2>flame.err &&
+		gpumemsnap timeline -o "$out/matmul.timeline.png" "$out/matmul.json" 2>>flame.err
+	judge 'pictures of it are drawn without fonts or display' $? flame.err
+else
+	skip 'torch multiplies matrices while recorded' "$(tail -n 1 torch.err 2>/dev/null)"
+fi
+
+# --- what it costs --------------------------------------------------------------------------
+least() { # COMMAND…: the smallest figure of three runs
+	for _ in 1 2 3; do timeout 60 "$@" 2>>cost.err; done | grep -E '^[0-9.]+$' | sort -n | head -n 1
+}
+minus() { awk -v a="${1:-nan}" -v b="${2:-nan}" 'BEGIN { printf "%.0f", a - b }'; }
+if [ -x bin/pair ]; then
+	for threads in 1 2 4; do
+		plain=$(least bin/pair 100000 $threads 3)
+		ours=$(least gpumemsnap record -o cost.json bin/pair 100000 $threads 3)
+		bare=$(least gpumemsnap record --no-stacks -o cost.json bin/pair 100000 $threads 3)
+		say "pair, $threads threads: $plain ns; recorded +$(minus "$ours" "$plain"), without stacks +$(minus "$bare" "$plain")"
+		if [ $threads = 1 ]; then
+			added=$(minus "$ours" "$plain")
+			if [ -e bin/cupti_memory.so ]; then
+				cupti_cost=$(LD_PRELOAD=$work/bin/cupti_memory.so least bin/pair 100000 1 3)
+				say "pair with CUPTI memory records, no stacks: +$(minus "$cupti_cost" "$plain")"
+			fi
+		fi
+	done
+	[ -n "$added" ] && [ "$added" -le 450 ]
+	judge "a recorded pair costs at most 450 ns more ($added)" $? cost.err
+	plain=$(least bin/launch)
+	ours=$(least gpumemsnap record -o cost.json bin/launch)
+	say "kernel launch: $plain ns, recorded $ours ns"
+	awk -v a="$ours" -v b="$plain" 'BEGIN { exit !(a <= b * 1.03) }'
+	judge 'launching kernels costs the same when recorded' $? cost.err
+else
+	skip 'a recorded pair costs at most 450 ns more' 'no nvcc'
+fi
+echo "1..$n"
+say "results are in $out"
