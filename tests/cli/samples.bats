@@ -94,3 +94,17 @@ holds() {
 	[ "$status" -eq 1 ]
 	[[ $output == *"there is only 1 device"* ]]
 }
+
+@test "kinds: one of each kind is left, and each is counted as what it is" {
+	tell kinds
+	for kind in async:2:1:3 managed:2:1:3 physical:2:1:4 array:2:1:4 address:1:0:64; do
+		IFS=: read -r name allocs frees mib <<<"$kind"
+		holds ".kinds.$name | .allocs == $allocs and .frees == $frees and .end_bytes == $mib * 1048576"
+	done
+	holds '.kinds.device | .allocs == 3 and .frees == 2 and .end_bytes == 3 * 1048576' # one went with its context
+	holds '.kinds.context | .allocs == 2 and .frees == 1'
+	holds '.leaks | map(.bytes / 1048576) | sort == [3, 3, 4, 4]'
+	for kind in pinned:3 registered:1; do
+		jq -e ".snapshots[0].devices | any(.kinds.${kind%:*} | .allocs == 2 and .frees == 1 and .end_bytes == ${kind#*:} * 1048576)" report.json
+	done
+}

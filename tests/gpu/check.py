@@ -21,7 +21,7 @@ def kinds(path):
     found = {}
     with open(path) as f:
         snapshot = json.load(f)["snapshots"][0]
-    for part in snapshot["devices"] + ([snapshot["host"]] if snapshot.get("host") else []):
+    for part in snapshot["devices"]:
         for kind, row in part.get("kinds", {}).items():
             if kind not in found or row["allocs"]:
                 found[kind] = row

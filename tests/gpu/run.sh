@@ -1,17 +1,17 @@
 #!/bin/bash
 # run.sh [TARBALL]: everything that needs a real GPU, as TAP. About five minutes.
 #
-# Unpacks the tarball of `make dist` (the newest under dist/ unless one is named) and records with
+# Unpacks the tarball of `make dist` (the newest under build/ unless one is named) and records with
 # that, as a user of a GPU server would: C samples on the driver API, CUDA programs with the static
 # and the shared runtime, one program per kind of memory, torch. What is missing here is skipped.
 # Results that one may want to look at are left in $OUT (a temporary folder unless set).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-tarball=${1:-$(ls -t "$root"/dist/gpumemsnap-*.tar.gz 2>/dev/null | head -1)}
+tarball=$(realpath "${1:-$(find "$root/build" -maxdepth 1 -name 'gpumemsnap-*.tar.gz' 2>/dev/null | head -n 1)}" 2>/dev/null)
 out=${OUT:-$(mktemp -d)}
 work=$(mktemp -d)
-CUDA_HOME=${CUDA_HOME:-$(ls -d /usr/local/cuda /usr/lib/cuda 2>/dev/null | head -1)}
+CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
 PATH=$PATH:$CUDA_HOME/bin:$CUDA_HOME/compute-sanitizer
 mkdir -p "$out"
 cd "$work" || exit 2
@@ -50,8 +50,13 @@ sanitize() { # NAME COMMAND…
 		>"$1.sanitizer" 2>&1
 }
 
+if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1 && [ -z "${GPU_TEST_ANYWAY:-}" ]; then
+	echo '1..0 # SKIP no NVIDIA GPU here'
+	exit 0
+fi
 [ -n "$tarball" ] || { echo "Bail out! no tarball: make dist"; exit 2; }
-mkdir dist && tar -xzf "$tarball" -C dist || { echo "Bail out! cannot unpack $tarball"; exit 2; }
+mkdir dist
+tar -xzf "$tarball" -C dist || { echo "Bail out! cannot unpack $tarball"; exit 2; }
 PATH=$(dirname "$(find "$work/dist" -path '*bin/gpumemsnap' | head -1)"):$PATH
 sim=$(dirname "$(find "$work/dist" -path '*sim/libcuda.so.1' | head -1)")
 if gpumemsnap version >version.out 2>&1; then
@@ -64,7 +69,7 @@ have nvidia-smi && nvidia-smi --query-gpu=name,driver_version,memory.total --for
 
 # --- building -------------------------------------------------------------------------------
 build() {
-	local f name pids=
+	local f name cupti= pids=
 	mkdir -p bin
 	if have gcc && [ -e "$CUDA_HOME/include/cuda.h" ]; then
 		for f in "$root"/samples/{leak,fragmentation,streams,growth,workers,kinds}.c "$here/facts.c"; do
@@ -86,9 +91,9 @@ build() {
 		nvcc -std=c++17 -O2 -g -arch=native -cudart shared -o bin/leak_shared "$here/leak.cu" >leak_shared.build 2>&1 &
 		pids="$pids $!"
 	fi
-	cupti=$(ls -d "$CUDA_HOME"/extras/CUPTI "$CUDA_HOME" 2>/dev/null | while read -r d; do
-		[ -e "$d/include/cupti.h" ] && echo "$d" && break
-	done)
+	for f in "$CUDA_HOME" "$CUDA_HOME/extras/CUPTI"; do
+		[ -e "$f/include/cupti.h" ] && cupti=$f
+	done
 	if [ -n "$cupti" ]; then
 		gcc -shared -fPIC -O2 -isystem "$CUDA_HOME/include" -isystem "$cupti/include" -o bin/cupti_memory.so \
 			"$here/cupti_memory.c" -L"$cupti/lib64" -lcupti -Wl,-rpath,"$cupti/lib64" 2>cupti.build &
@@ -203,12 +208,12 @@ if [ -x bin/pair ]; then
 			fi
 		fi
 	done
-	[ -n "$added" ] && [ "$added" -le 450 ]
+	[ -n "$added" ] && [ "$added" != nan ] && [ "$added" -le 450 ]
 	judge "a recorded pair costs at most 450 ns more ($added)" $? cost.err
 	plain=$(least bin/launch)
 	ours=$(least gpumemsnap record -o cost.json bin/launch)
 	say "kernel launch: $plain ns, recorded $ours ns"
-	awk -v a="$ours" -v b="$plain" 'BEGIN { exit !(a <= b * 1.03) }'
+	awk -v a="$ours" -v b="$plain" 'BEGIN { exit !(a > 0 && a <= b * 1.03) }'
 	judge 'launching kernels costs the same when recorded' $? cost.err
 else
 	skip 'a recorded pair costs at most 450 ns more' 'no nvcc'
