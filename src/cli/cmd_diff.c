@@ -1,0 +1,95 @@
+/* cmd_diff.c: gpumemsnap diff: what changed from one recording to another. */
+#include "analyze/diff.h"
+#include "base/mem.h"
+#include "cli/narrowing.h"
+#include "cli/options.h"
+#include "format/format.h"
+#include "render/diff_out.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	const char *format;
+	uint64_t top, width;
+	struct narrowing narrowing;
+};
+
+static const struct option_row rows[] = {
+    {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
+     "what to print (default text)"},
+    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "stacks per device (default 15; 0: all)"},
+    NARROWING_OPTIONS(offsetof(struct options, narrowing)),
+    {"width", 'w', OPT_U64, offsetof(struct options, width), "COLUMNS",
+     "width of the text (default: the terminal's)"},
+    {0},
+};
+
+static void compare(const struct options *o, const struct model *const m[2])
+{
+	struct totals totals[2];
+	const struct totals *const t[2] = {&totals[0], &totals[1]};
+	struct diff *devices = NULL;
+	struct diff_set set = {.m = {m[0], m[1]}};
+	size_t cap = 0, i;
+	unsigned dev;
+
+	totals_all(&totals[0], m[0]);
+	totals_all(&totals[1], m[1]);
+	for (dev = 0; dev < MODEL_NO_DEVICE; dev++)
+		if (totals[0].device[dev] || totals[1].device[dev])
+			diff_make(VEC_PUSH(devices, set.n, cap), m, t, (uint8_t)dev);
+	set.devices = devices;
+	if (!strcmp(o->format, "json")) {
+		diff_json(stdout, &set, o->top);
+	} else {
+		struct page page;
+
+		page_open(&page, stdout, o->width);
+		diff_text(&page, &set, o->top);
+	}
+	for (i = 0; i < set.n; i++)
+		diff_free(&devices[i]);
+	free(devices);
+	totals_free(&totals[0]);
+	totals_free(&totals[1]);
+}
+
+static int diff_run(const struct command *self, int argc, char **argv, struct err *e)
+{
+	struct options o = {.format = "text", .top = 15};
+	struct model m[2];
+	const struct model *const both[2] = {&m[0], &m[1]};
+	bool helped;
+	int side, rc = 0;
+
+	if (options_parse(self, &o, &argc, argv, false, &helped, e))
+		return -1;
+	if (helped)
+		return 0;
+	if (argc != 2)
+		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
+	for (side = 0; side < 2 && !rc; side++) {
+		rc = format_read(&m[side], argv[side], e);
+		if (!rc && narrowing_apply(&o.narrowing, &m[side], e)) {
+			model_free(&m[side]);
+			rc = -1;
+		}
+		if (rc)
+			break;
+	}
+	if (!rc)
+		compare(&o, both);
+	while (side-- > 0)
+		model_free(&m[side]);
+	return rc;
+}
+
+extern const struct command cmd_diff;
+const struct command cmd_diff = {
+    .name = "diff",
+    .usage = "[OPTIONS] A B",
+    .summary = "what changed from one recording to another, stack by stack",
+    .run = diff_run,
+    .options = rows,
+};
