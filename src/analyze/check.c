@@ -118,6 +118,8 @@ void check_make(struct check *c, const struct report *r, const struct check_limi
 	size_t i;
 
 	*c = (struct check){0};
+	if (!r->n)
+		result(c, "recorded", 0, false, NAN, NAN, mem_strdup("nothing was recorded"));
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i], *before;
 

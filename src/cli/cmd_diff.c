@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNSET UINT64_MAX
+
 struct options {
 	const char *format;
 	uint64_t top, width;
@@ -18,7 +20,7 @@ struct options {
 static const struct option_row rows[] = {
     {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
      "what to print (default text)"},
-    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "stacks per device (default 15; 0: all)"},
+    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "stacks per device (default 15, in JSON all; 0: all)"},
     NARROWING_OPTIONS(offsetof(struct options, narrowing)),
     {"width", 'w', OPT_U64, offsetof(struct options, width), "COLUMNS",
      "width of the text (default: the terminal's)"},
@@ -41,12 +43,12 @@ static void compare(const struct options *o, const struct model *const m[2])
 			diff_make(VEC_PUSH(devices, set.n, cap), m, t, (uint8_t)dev);
 	set.devices = devices;
 	if (!strcmp(o->format, "json")) {
-		diff_json(stdout, &set, o->top);
+		diff_json(stdout, &set, o->top == UNSET ? 0 : o->top);
 	} else {
 		struct page page;
 
 		page_open(&page, stdout, o->width);
-		diff_text(&page, &set, o->top);
+		diff_text(&page, &set, o->top == UNSET ? 15 : o->top);
 	}
 	for (i = 0; i < set.n; i++)
 		diff_free(&devices[i]);
@@ -57,7 +59,7 @@ static void compare(const struct options *o, const struct model *const m[2])
 
 static int diff_run(const struct command *self, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text", .top = 15};
+	struct options o = {.format = "text", .top = UNSET};
 	struct model m[2];
 	const struct model *const both[2] = {&m[0], &m[1]};
 	bool helped;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNSET UINT64_MAX
+
 struct options {
 	const char *format, *by;
 	struct narrowing narrowing;
@@ -26,7 +28,7 @@ struct options {
 static const struct option_row rows[] = {
     {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
      "what to print (default text)"},
-    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "rows per table (default 10; 0: all)"},
+    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "rows per table (default 10, in JSON 50; 0: all)"},
     {"by", 0, OPT_CHOICE, offsetof(struct options, by), GROUP_WORDS,
      "divide the peak by this (default stack)"},
     NARROWING_OPTIONS(offsetof(struct options, narrowing)),
@@ -70,7 +72,7 @@ static unsigned sections(const struct options *o)
 static void print_text(const struct options *o, const struct report *reports, size_t n)
 {
 	struct report_text_options text = {
-	    .sections = sections(o), .top = o->top, .charts = !o->no_charts, .by = group_parse(o->by)};
+	    .sections = sections(o), .top = o->top == UNSET ? 10 : o->top, .charts = !o->no_charts, .by = group_parse(o->by)};
 	struct page page;
 	size_t i;
 
@@ -100,7 +102,7 @@ static unsigned groups_wanted(const struct options *o)
 static void print(const struct options *o, const struct report *reports, size_t n)
 {
 	if (!strcmp(o->format, "json"))
-		report_json(stdout, reports, n, &(struct report_json_options){.top = o->top});
+		report_json(stdout, reports, n, &(struct report_json_options){.top = o->top == UNSET ? 50 : o->top});
 	else
 		print_text(o, reports, n);
 }
@@ -132,7 +134,7 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 
 static int report_run(const struct command *self, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text", .by = "stack", .top = 10};
+	struct options o = {.format = "text", .by = "stack", .top = UNSET};
 	char *standard;
 	bool helped;
 

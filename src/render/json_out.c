@@ -37,7 +37,7 @@ void json_real(cJSON *object, const char *key, double v)
 		cJSON_AddNullToObject(object, key);
 		return;
 	}
-	snprintf(digits, sizeof digits, "%.6g", v);
+	snprintf(digits, sizeof digits, v == floor(v) && fabs(v) < 9007199254740992.0 ? "%.0f" : "%.6g", v);
 	raw(object, key, digits);
 }
 

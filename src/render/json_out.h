@@ -11,7 +11,7 @@
 
 void json_u64(cJSON *object, const char *key, uint64_t v); /* MODEL_UNKNOWN: null */
 void json_i64(cJSON *object, const char *key, int64_t v);
-void json_real(cJSON *object, const char *key, double v); /* NAN: null; six significant digits */
+void json_real(cJSON *object, const char *key, double v); /* NAN: null; whole numbers exactly, others to six digits */
 void json_text(cJSON *object, const char *key,
                const char *s); /* NULL or "": null; invalid UTF-8 is replaced */
 cJSON *json_object(cJSON *object, const char *key);

@@ -2,6 +2,7 @@
 #include "render/report_text.h"
 #include "analyze/verdict.h"
 #include "render/chart.h"
+#include "render/explain_out.h"
 #include "render/table.h"
 #include <string.h>
 
@@ -45,14 +46,10 @@ static void title(struct page *p, const struct model *m)
 
 static void verdict(struct page *p, const struct report *r)
 {
-	static const enum ink ink[] = {INK_PLAIN, INK_GREEN, INK_YELLOW, INK_RED, INK_BLUE};
-	static const char *const mark[] = {"  ", "  ", "! ", "! ", "> "};
 	struct verdict v;
-	size_t i;
 
 	verdict_make(r, &v);
-	for (i = 0; i < v.n; i++)
-		page_paragraph(p, ink[v.v[i].tone], mark[v.v[i].tone], v.v[i].text);
+	verdict_page(p, &v);
 	verdict_free(&v);
 }
 
