@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/spools.h"
+#include "cli/torch_level.h"
 #include "wire/spool.h"
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +84,7 @@ static int dump(const char *spool, const struct dump_opts *o, struct err *e)
 	struct model m;
 	int rc;
 
+	torch_level_ask(spool, 10000);
 	if (recording_read(&m, spool, 0, &info, e))
 		return -1;
 	set_end(&m, &info);

@@ -19,9 +19,9 @@
 
 struct record_opts {
 	const char *output, *stacks, *signal;
-	bool sim, no_stacks, no_python, include_children, no_children, off, quiet;
-	uint64_t max_size, depth, filter_size;
-	int64_t start_after, duration;
+	bool sim, no_stacks, no_python, include_children, no_children, off, quiet, torch;
+	uint64_t max_size, depth, filter_size, torch_entries;
+	int64_t start_after, duration, torch_every;
 };
 
 static const struct option_row record_options[] = {
@@ -47,6 +47,12 @@ static const struct option_row record_options[] = {
 	 "start switched off: the program switches on with gms_record(true)"},
 	{"signal", 0, OPT_STRING, offsetof(struct record_opts, signal), "NAME",
 	 "a signal, such as USR2, on which the program's state is written at once, as FILE with .dump1, .dump2 …"},
+	{"torch", 0, OPT_FLAG, offsetof(struct record_opts, torch), NULL,
+	 "switch on PyTorch's own allocator history too, in each Python process, and put it into the snapshot"},
+	{"torch-entries", 0, OPT_U64, offsetof(struct record_opts, torch_entries), "N",
+	 "entries of its history that PyTorch keeps (default 1000000)"},
+	{"torch-every", 0, OPT_NS, offsetof(struct record_opts, torch_every), "TIME",
+	 "save the history this often, for programs that may be killed"},
 	{"include-children", 0, OPT_FLAG, offsetof(struct record_opts, include_children), NULL,
 	 "record the processes it starts too, each in a file of its own (the default)"},
 	{"no-children", 0, OPT_FLAG, offsetof(struct record_opts, no_children), NULL, "only the program itself"},
@@ -61,6 +67,7 @@ struct session {
 	const char *name; /* as typed */
 	struct spools spools;
 	struct child child;
+	struct sampler *sampler;
 	struct harvest harvest;
 	struct harvest_plan plan;
 	struct seen { /* snapshots asked for so far, by spool */
@@ -136,6 +143,16 @@ static char *recorder_options(const struct record_opts *o)
 	return t.s;
 }
 
+/* GPUMEMSNAP_TORCH, for src/record/python/sitecustomize.py. */
+static char *torch_options(const struct record_opts *o)
+{
+	struct text t = {0};
+
+	text_printf(&t, "every=%.3f", (double)o->torch_every / 1e9);
+	option(&t, "entries", o->torch_entries);
+	return t.s;
+}
+
 /* `first`, then what the variable held. */
 static char *prepended(const char *first, const char *variable)
 {
@@ -146,9 +163,9 @@ static char *prepended(const char *first, const char *variable)
 
 static int start(struct session *s, char **argv, struct err *e)
 {
-	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL;
-	char *preload = NULL, *path = NULL, *options = NULL;
-	struct child_variable env[4];
+	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL, *hook = NULL;
+	char *preload = NULL, *path = NULL, *options = NULL, *torch = NULL, *python = NULL;
+	struct child_variable env[6];
 	size_t n = 0;
 	int rc = -1;
 
@@ -171,6 +188,15 @@ static int start(struct session *s, char **argv, struct err *e)
 		path = prepended(sim, "LD_LIBRARY_PATH");
 		env[n++] = (struct child_variable){"LD_LIBRARY_PATH", path};
 	}
+	if (s->o->torch) {
+		hook = program_neighbour("python", e);
+		if (!hook)
+			goto done;
+		python = prepended(hook, "PYTHONPATH");
+		torch = torch_options(s->o);
+		env[n++] = (struct child_variable){"PYTHONPATH", python};
+		env[n++] = (struct child_variable){"GPUMEMSNAP_TORCH", torch};
+	}
 	rc = child_start(&s->child, s->program, argv, env, n, e);
 done:
 	free(library);
@@ -178,6 +204,9 @@ done:
 	free(preload);
 	free(path);
 	free(options);
+	free(hook);
+	free(python);
+	free(torch);
 	return rc;
 }
 
@@ -234,8 +263,10 @@ static int wait_for_all(struct session *s)
 	int status;
 	size_t running;
 
+	sampler_look(s->sampler, true);
 	while (!child_ended(&s->child, s->child.pid, &status)) {
 		child_pause(&s->child, TICK_MS);
+		sampler_look(s->sampler, false);
 		write_wanted_snapshots(s);
 	}
 	running = still_running(s);
@@ -244,6 +275,7 @@ static int wait_for_all(struct session *s)
 			"gpumemsnap: %s ended; waiting for %zu process%s that it left running (Ctrl-C: wait no longer)\n",
 			s->name, running, running == 1 ? "" : "es");
 	while (running && !child_pause(&s->child, TICK_MS)) {
+		sampler_look(s->sampler, false);
 		write_wanted_snapshots(s);
 		running = still_running(s);
 	}
@@ -320,6 +352,7 @@ static int record(const struct record_opts *o, char **argv, struct err *e)
 	char *claim = NULL;
 	int rc = -1, status;
 
+	s.sampler = sampler_new();
 	s.program = program_find(argv[0], e);
 	claim = s.program ? outname_expand(o->output, &(struct outname){.pid = getpid(), .rank = outname_rank()}, e)
 			  : NULL;
@@ -328,6 +361,7 @@ static int record(const struct record_opts *o, char **argv, struct err *e)
 	s.plan = (struct harvest_plan){.output = o->output,
 				       .spools = &s.spools,
 				       .child = &s.child,
+				       .sampler = s.sampler,
 				       .children = !o->no_children,
 				       .quiet = o->quiet};
 	if (start(&s, argv, e)) {
@@ -340,6 +374,7 @@ static int record(const struct record_opts *o, char **argv, struct err *e)
 	child_done(&s.child);
 done:
 	harvest_free(&s.harvest);
+	sampler_free(s.sampler);
 	free(s.seen);
 	free(s.program);
 	free(claim);

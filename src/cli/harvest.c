@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/outname.h"
 #include "cli/recording.h"
+#include "cli/torch_level.h"
 #include "wire/spool.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,8 @@ static int harvest_spool(struct harvest *h, const struct harvest_plan *plan, con
 	if (!always && !m.ev.n && !m.n_phases) {
 		rc = 0;
 	} else if ((path = name_for(h, plan, spool, alone, e))) {
+		if (plan->sampler)
+			sampler_add(plan->sampler, &m);
 		if (word)
 			add_word(&path, word);
 		rc = write_one(h, plan, &m, path, e);
@@ -173,6 +176,7 @@ static int harvest_spool(struct harvest *h, const struct harvest_plan *plan, con
 int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool, const char *word,
 		struct err *e)
 {
+	torch_level_ask(spool->path, 10000);
 	return harvest_spool(h, plan, spool, word, spool->pid == plan->main_pid, true, e);
 }
 

@@ -3,12 +3,14 @@
 #define CLI_HARVEST_H
 
 #include "cli/child.h"
+#include "cli/sampler.h"
 #include "cli/spools.h"
 
 struct harvest_plan {
 	const char *output;	   /* as the user gave it, perhaps a pattern */
 	const struct spools *spools;
 	const struct child *child; /* NULL: how processes ended is not known */
+	const struct sampler *sampler; /* NULL: nobody looked at the devices */
 	pid_t main_pid;		   /* the program that was started */
 	bool children;		   /* of its processes too */
 	bool quiet;		   /* say nothing but what went wrong */

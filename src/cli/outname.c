@@ -93,9 +93,9 @@ char *outname_with(const char *path, const char *word)
 
 	if (n > 3 && !strcmp(path + n - 3, ".gz"))
 		n -= 3;
-	for (dot = path + n; dot > name + 1 && *dot != '.'; dot--)
+	for (dot = path + n; dot > name && *dot != '.'; dot--)
 		;
-	if (dot == name + 1 || dot <= name)
+	if (dot == name)
 		dot = path + n; /* no extension, or nothing before it */
 	return mem_printf("%.*s.%s%s", (int)(dot - path), path, word, dot);
 }

@@ -1,5 +1,6 @@
 /* recording.c: see recording.h. The only place where the spool's reader meets the symbol layer. */
 #include "cli/recording.h"
+#include "cli/torch_level.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "format/json.h"
@@ -91,6 +92,8 @@ int recording_read(struct model *m, const char *spool, int64_t until_ns, struct 
 	struct recording_names *names = recording_names_new();
 	int rc = recording_read_with(names, m, spool, until_ns, info, e);
 
+	if (!rc && !until_ns)
+		torch_level_add(m, spool);
 	recording_names_free(names);
 	return rc;
 }

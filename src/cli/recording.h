@@ -6,9 +6,10 @@
 #include "format/spool.h"
 #include "model/model.h"
 
-/* Like spool_read, with functions and lines looked up in the program's files. Not linked yet. */
+/* Like spool_read, with functions and lines looked up in the program's files, and with PyTorch's history if
+ * there is one beside the spool. Not linked yet. */
 int recording_read(struct model *m, const char *spool, int64_t until_ns, struct spool_info *info, struct err *e);
-/* The same for who reads again and again: the program files stay open in `names`. */
+/* The spool alone, for who reads again and again: the program files stay open in `names`. */
 struct recording_names *recording_names_new(void);
 void recording_names_free(struct recording_names *names);
 int recording_read_with(struct recording_names *names, struct model *m, const char *spool, int64_t until_ns,

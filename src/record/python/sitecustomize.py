@@ -5,7 +5,8 @@ When the program initialises torch.cuda, history begins; the folder GPUMEMSNAP_S
 
     PID.torch       PyTorch's snapshot (a pickle): at exit, at out of memory, when asked,
                     every N seconds if wanted; always whole, the newest replaces the one before
-    PID.torch.note  why there is none, one line each
+    PID.torch.on    PyTorch's version: its history was switched on
+    PID.torch.note  what went wrong, one line each
     PID.torch.ask   a FIFO: whoever writes a byte gets a new snapshot
 
 GPUMEMSNAP_TORCH holds every=SECONDS and entries=N, comma separated.
@@ -33,9 +34,9 @@ class Torch:
     def path(self, suffix):
         return os.path.join(self.folder, "%d.torch%s" % (os.getpid(), suffix))
 
-    def note(self, text):
+    def note(self, text, suffix=".note"):
         try:
-            with open(self.path(".note"), "a") as f:
+            with open(self.path(suffix), "a") as f:
                 f.write(text.replace("\n", " ") + "\n")
         except OSError:
             pass
@@ -62,6 +63,7 @@ class Torch:
             return
         self.pid = os.getpid()
         self.finished = False
+        self.note(self.torch.__version__, ".on")
         self.at_the_end()
         self.listen()
 
