@@ -8,7 +8,7 @@
 
 struct flame_picture {
 	const struct model *m;
-	struct flame *tree;      /* children are sorted on the way */
+	struct flame *tree;      /* added to, not built yet: the layout knows what is too small */
 	const struct rank *rank; /* stacks with a colour of their own, or NULL */
 	const char *title, *subtitle;
 	bool count;  /* values are blocks, not bytes */

@@ -107,7 +107,7 @@ static void number_names(struct flame_plan *g)
 	for (size_t i = 0; i < g->n; i++) {
 		struct flame_box *b = &g->box[i];
 		if (b->kind != BOX_FRAME || !b->node || g->tree->node[b->name].frame == FLAME_NO_STACK ||
-		    b->w < look_px(&g->l, 18) || b->row >= g->rows)
+		    b->w < look_px(&g->l, 28) || b->row >= g->rows)
 			continue;
 		struct label l = label_of(g, b->name);
 		if (text_width(g, &g->l.text, l.name, l.n) > b->w - 2 * g->pad)
@@ -424,10 +424,13 @@ void flame_layout(struct picture *p, const struct flame_picture *f, const struct
 	g.pitch = look_px(&g.l, 18);
 	g.pad = look_px(&g.l, 4);
 	g.top = look_heading(p, &g.l, true, title, f->subtitle);
-	if (!f->tree->node[0].total) {
+	if (!f->tree->total) {
 		say_nothing_is_live(p, &g.l, f, g.top);
 		return;
 	}
+	/* The least value that is as wide as the least box. */
+	unsigned __int128 least = (unsigned __int128)f->tree->total * (unsigned)g.least;
+	flame_build(f->tree, (uint64_t)((least + (unsigned)g.width - 1) / (unsigned)g.width));
 	fit_rows(&g, o);
 	int bottom = g.top + g.rows * g.pitch;
 	p->h = footer(&g, false, bottom) + g.l.margin;

@@ -36,12 +36,6 @@ static void add_box(struct flame_plan *g, enum box_kind kind, uint32_t node, uin
 		g->rows = row + 1;
 }
 
-static bool worth_drawing(const struct flame_plan *g, uint64_t value)
-{
-	return (unsigned __int128)value * (unsigned)g->width >=
-	       (unsigned __int128)g->tree->node[0].total * (unsigned)g->least;
-}
-
 static bool is_link(const struct flame_node *v, const struct flame_node *all)
 {
 	return v->child && !all[v->child].next && all[v->child].total == v->total;
@@ -101,23 +95,18 @@ static uint32_t most_telling(struct flame_plan *g, uint32_t node, uint32_t folde
 	return best;
 }
 
-/* The children of a node that was placed at row; those worth a box of their own are pushed. */
-static void place_children(struct flame_plan *g, const struct todo *t, struct todo **stack, size_t *n,
-                           size_t *cap)
+/* The children of a node that was placed at row, and one box for those too small to be nodes. */
+static void place_children(struct flame_plan *g, const struct todo *t, struct todo **stack, size_t *n, size_t *cap)
 {
 	const struct flame_node *v = g->tree->node;
-	uint64_t from = t->from, sum = 0;
-	uint32_t c, count = 0;
+	uint64_t from = t->from;
 
-	flame_sort_children(g->tree, t->node);
-	for (c = v[t->node].child; c && worth_drawing(g, v[c].total); c = v[c].next) {
+	for (uint32_t c = v[t->node].child; c; c = v[c].next) {
 		*VEC_PUSH(*stack, *n, *cap) = (struct todo){c, t->row + 1, from};
 		from += v[c].total;
 	}
-	for (; c; c = v[c].next, count++)
-		sum += v[c].total;
-	if (sum)
-		add_box(g, BOX_SMALLER, t->node, count, t->row + 1, from, sum);
+	if (v[t->node].small)
+		add_box(g, BOX_SMALLER, t->node, v[t->node].n_small, t->row + 1, from, v[t->node].small);
 }
 
 void flame_place(struct flame_plan *g, int squeeze)

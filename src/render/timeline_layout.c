@@ -439,7 +439,7 @@ static void notes(const struct plan *g, struct text *t)
 {
 	const struct timeline_panel *p = g->t->panel;
 	char count[TEXT_SIZE_MAX];
-	bool pale = false;
+	bool pale = false, many = false;
 
 	for (size_t k = 0; k < g->t->n; k++)
 		for (int c = 0; c < g->w && !pale; c++)
@@ -447,9 +447,15 @@ static void notes(const struct plan *g, struct text *t)
 	text_puts(t, g->t->view == TIMELINE_RESERVED
 	                 ? "Bands add up to what is held from the device. "
 	                 : "Bands are requested bytes of live blocks, the most lasting below. ");
+	for (size_t k = 0; k < g->t->n && !many; k++)
+		many = p[k].n && p[k].bands.n && p[k].bands.band[p[k].n - 1].key == BANDS_REST &&
+		       p[k].band[p[k].n - 1].at_peak > p[k].peak / 2;
 	if (pale)
 		text_puts(t, "Full colour: held throughout a pixel's time. Pale: reached within it; its "
 		             "highest point is always drawn. ");
+	if (many && g->t->by == BY_STACK)
+		text_puts(t, "Most of the peak comes from many small stacks: --group function or file "
+		             "divides it otherwise. ");
 	if (g->nested)
 		text_printf(t, "%s more deeply nested phases are not drawn. ", text_count(count, g->nested));
 }

@@ -18,6 +18,15 @@ static uint32_t child_named(const struct flame *f, uint32_t node, const char *na
 	return 0;
 }
 
+static uint32_t depth(const struct flame *f)
+{
+	uint32_t deepest = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		deepest = f->node[i].depth > deepest ? f->node[i].depth : deepest;
+	return deepest;
+}
+
 static void totals_of_a_node_are_its_own_and_its_childrens(void **state)
 {
 	struct model m;
@@ -29,13 +38,10 @@ static void totals_of_a_node_are_its_own_and_its_childrens(void **state)
 	flame_begin(&f, &m, &plain);
 	flame_add(&f, site(&m, "a", "main"), 10);
 	flame_add(&f, site(&m, "b", "main"), 20);
-	flame_free(&f);
-	flame_begin(&f, &m, &plain); /* keys are made for the frames known at the beginning */
-	flame_add(&f, site(&m, "a", "main"), 10);
-	flame_add(&f, site(&m, "b", "main"), 20);
 	flame_add(&f, site(&m, "a", "main"), 3);
 	flame_add(&f, 0, 7);
 	flame_add(&f, site(&m, "b", "main"), 0);
+	flame_build(&f, 0);
 	assert_int_equal(f.node[0].total, 40);
 	assert_int_equal(f.stacks, 4);
 	for (i = 0; i < f.n; i++) {
@@ -50,6 +56,29 @@ static void totals_of_a_node_are_its_own_and_its_childrens(void **state)
 	model_free(&m);
 }
 
+static void what_is_below_the_least_value_is_summed(void **state)
+{
+	struct model m;
+	struct flame f;
+
+	(void)state;
+	model_init(&m, "test");
+	flame_begin(&f, &m, &plain);
+	flame_add(&f, site(&m, "big", "main"), 100);
+	flame_add(&f, site(&m, "small", "main"), 4);
+	flame_add(&f, site(&m, "tiny", "main"), 3);
+	flame_add(&f, 0, 2);
+	flame_build(&f, 5);
+	uint32_t caller = child_named(&f, 0, "main");
+	assert_int_equal(f.node[0].total, 109);
+	assert_int_equal(f.node[0].small, 2);
+	assert_int_equal(f.node[caller].small, 7);
+	assert_int_equal(f.node[caller].n_small, 2);
+	assert_int_equal(f.n, 3);
+	flame_free(&f);
+	model_free(&m);
+}
+
 static void children_are_sorted_largest_first(void **state)
 {
 	struct model m;
@@ -59,18 +88,13 @@ static void children_are_sorted_largest_first(void **state)
 
 	(void)state;
 	model_init(&m, "test");
-	for (int pass = 0; pass < 2; pass++) {
-		if (pass)
-			flame_begin(&f, &m, &plain);
-		for (int i = 0; i < 100; i++) {
-			char name[16];
-			snprintf(name, sizeof name, "f%d", i);
-			uint32_t stack = site(&m, name);
-			if (pass)
-				flame_add(&f, stack, (uint64_t)(i * 37 % 50) + 1);
-		}
+	flame_begin(&f, &m, &plain);
+	for (int i = 0; i < 100; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "f%d", i);
+		flame_add(&f, site(&m, name), (uint64_t)(i * 37 % 50) + 1);
 	}
-	flame_sort_children(&f, 0);
+	flame_build(&f, 0);
 	for (c = f.node[0].child; c; c = f.node[c].next, n++) {
 		assert_true(f.node[c].total <= last);
 		last = f.node[c].total;
@@ -90,6 +114,7 @@ static void reverse_begins_with_the_innermost_frame(void **state)
 	uint32_t s = site(&m, "leaf", "middle", "main");
 	flame_begin(&f, &m, &(struct flame_options){.reverse = true});
 	flame_add(&f, s, 5);
+	flame_build(&f, 0);
 	uint32_t leaf = child_named(&f, 0, "leaf");
 	assert_int_not_equal(leaf, 0);
 	assert_int_not_equal(child_named(&f, child_named(&f, leaf, "middle"), "main"), 0);
@@ -122,12 +147,14 @@ static void folded_recursion_is_one_turn_and_loses_nothing(void **state)
 	flame_add(&f, direct, 1);
 	flame_add(&f, mutual, 2);
 	flame_add(&f, once, 4);
+	flame_build(&f, 0);
 	assert_int_equal(f.node[0].total, 7);
-	assert_int_equal(f.depth, 3);
+	assert_int_equal(depth(&f), 3);
 	flame_free(&f);
 	flame_begin(&f, &m, &plain);
 	flame_add(&f, mutual, 2);
-	assert_int_equal(f.depth, 101);
+	flame_build(&f, 0);
+	assert_int_equal(depth(&f), 101);
 	flame_free(&f);
 	model_free(&m);
 }
@@ -150,6 +177,7 @@ static void lines_are_told_apart_unless_merged(void **state)
 		flame_begin(&f, &m, &(struct flame_options){.merge_lines = merge});
 		flame_add(&f, s[0], 1);
 		flame_add(&f, s[1], 1);
+		flame_build(&f, 0);
 		assert_int_equal(f.n, merge ? 2 : 3);
 		flame_free(&f);
 	}
@@ -178,7 +206,8 @@ static void stacks_deeper_than_the_cap_are_cut_and_counted(void **state)
 	flame_begin(&f, &m, &plain);
 	flame_add(&f, s, 9);
 	flame_add(&f, t, 1);
-	assert_int_equal(f.depth, FLAME_MAX_DEPTH);
+	flame_build(&f, 0);
+	assert_int_equal(depth(&f), FLAME_MAX_DEPTH);
 	assert_int_equal(f.node[0].total, 10);
 	assert_int_equal(f.cut, 1);
 	assert_int_equal(f.cut_bytes, 9);
@@ -354,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_of_a_node_are_its_own_and_its_childrens),
+		cmocka_unit_test(what_is_below_the_least_value_is_summed),
 		cmocka_unit_test(children_are_sorted_largest_first),
 		cmocka_unit_test(reverse_begins_with_the_innermost_frame),
 		cmocka_unit_test(folded_recursion_is_one_turn_and_loses_nothing),
