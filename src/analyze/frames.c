@@ -271,6 +271,11 @@ static const char *past_bracket(const char *s, char open, char close)
 	return s;
 }
 
+static bool ends_with_operator(const struct text *t, size_t begin)
+{
+	return t->n - begin >= 8 && !strcmp(t->s + t->n - 8, "operator");
+}
+
 /* "T at::f<long>(int, g(x)) const" → "at::f"; names that are not C++ stay as they are. */
 static void plain_function(struct text *t, const char *s)
 {
@@ -282,14 +287,19 @@ static void plain_function(struct text *t, const char *s)
 		if (starts(s, anonymous)) {
 			text_puts(t, anonymous);
 			s += sizeof anonymous - 1;
-		} else if (*s == '<' && s > from && is_word(s[-1]) && !starts(s, "<=")) {
+		} else if (starts(s, "{lambda(")) {
+			text_puts(t, "{lambda}");
+			s = past_bracket(s, '{', '}');
+		} else if (starts(s, "()") && ends_with_operator(t, begin)) {
+			text_puts(t, "()");
+			s += 2;
+		} else if (*s == '<' && s > from && is_word(s[-1]) && !ends_with_operator(t, begin)) {
 			s = past_bracket(s, '<', '>');
 		} else if (*s == '(' && s > from) {
 			s = past_bracket(s, '(', ')');
 			if (!starts(s, "::"))
 				break;
-		} else if (*s == ' ' && !starts(s, " namespace") && t->n > begin && t->s[t->n - 1] != ')' &&
-		           !(t->n - begin >= 8 && !strcmp(t->s + t->n - 8, "operator"))) {
+		} else if (*s == ' ' && t->n > begin && t->s[t->n - 1] != ')' && !ends_with_operator(t, begin)) {
 			t->n = begin; /* what stood before was the type it returns */
 			t->s[begin] = 0;
 			s++;

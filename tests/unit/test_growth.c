@@ -1,0 +1,300 @@
+/* test_growth.c: what grows, what only looks like it, and what is called a leak. */
+#include "analyze/leak.h"
+#include "base/mem.h"
+#include "models.h"
+
+#define MIB (1ull << 20)
+
+struct maker {
+	struct model m;
+	uint64_t next;
+	unsigned seed;
+};
+
+static void begin(struct maker *k)
+{
+	*k = (struct maker){.next = 0x1000, .seed = 7};
+	model_init(&k->m, "test");
+	k->m.history = HISTORY_COMPLETE;
+}
+
+static unsigned dice(struct maker *k, unsigned sides)
+{
+	k->seed = k->seed * 1103515245u + 12345u;
+	return (k->seed >> 16) % sides;
+}
+
+static uint64_t take(struct maker *k, enum gms_kind kind, uint64_t size, uint32_t stack)
+{
+	uint64_t addr = k->next;
+
+	k->next += 0x1000;
+	put(&k->m, kind, GMS_A_ALLOC, .addr = addr, .size = size, .stack = stack);
+	return addr;
+}
+
+/* Fifty steps: a block of 6.4 MiB is kept in each, among temporaries of any size from several places. */
+static void noisy_program(struct maker *k, enum gms_kind kind, bool leak, bool tear_down, bool phases)
+{
+	uint32_t kept = site(&k->m, "cache_result", "step"), noise[4], load = site(&k->m, "load", "main");
+	uint64_t leaked[50], temporary[64], weights[20];
+	unsigned step, i, n;
+
+	for (i = 0; i < 4; i++)
+		noise[i] = site(&k->m, (const char *[]){"conv", "norm", "loss", "copy"}[i], "step");
+	for (i = 0; i < 20; i++)
+		weights[i] = take(k, kind, 8 * MIB, load);
+	for (step = 0; step < 50; step++) {
+		if (phases)
+			*VEC_PUSH(k->m.phases, k->m.n_phases, k->m.cap_phases) =
+			    (struct phase){.name = model_cstring(&k->m, "step"),
+			                   .device = MODEL_NO_DEVICE,
+			                   .begin_ns = (int64_t)k->m.ev.n,
+			                   .end_ns = (int64_t)k->m.ev.n + 1};
+		n = 10 + dice(k, 50);
+		for (i = 0; i < n; i++)
+			temporary[i] = take(k, kind, (1 + dice(k, 4000)) * 10240, noise[dice(k, 4)]);
+		if (leak)
+			leaked[step] = take(k, kind, 6710886, kept);
+		for (i = 0; i < n; i++)
+			put(&k->m, kind, GMS_A_FREE, .addr = temporary[i]);
+	}
+	for (i = 0; tear_down && i < 50 && leak; i++)
+		put(&k->m, kind, GMS_A_FREE, .addr = leaked[i]);
+	for (i = 0; tear_down && i < 20; i++)
+		put(&k->m, kind, GMS_A_FREE, .addr = weights[i]);
+	model_link(&k->m);
+}
+
+static const char *function_of(const struct model *m, uint32_t stack)
+{
+	size_t n;
+	const uint32_t *frame = model_stack_frames(m, stack, &n);
+
+	return n ? model_text(m, m->frames.v[frame[0]].function) : "";
+}
+
+static void only_the_leak_among_noisy_temporaries_is_named(void **state)
+{
+	bool phases, tear_down;
+	unsigned run;
+
+	(void)state;
+	for (run = 0; run < 8; run++) {
+		enum gms_kind kind = run & 4 ? GMS_K_BLOCK : GMS_K_DEVICE;
+		struct maker k;
+		struct growth g;
+
+		phases = run & 1;
+		tear_down = run & 2 && kind == GMS_K_DEVICE;
+		begin(&k);
+		noisy_program(&k, kind, true, tear_down, phases);
+		growth_find(&k.m, 0, &g);
+		assert_int_equal(g.n, 1);
+		assert_string_equal(function_of(&k.m, g.rows[0].stack), "cache_result");
+		assert_true(g.rows[0].r2 > 0.95);
+		assert_true(g.repeats);
+		assert_in_range(g.rows[0].count, 40, 50);
+		if (phases) {
+			assert_int_equal(g.unit, GROWTH_PER_STEP);
+			assert_true(g.rows[0].slope > 6.3 * MIB && g.rows[0].slope < 6.5 * MIB);
+		}
+		growth_free(&g);
+		model_free(&k.m);
+	}
+}
+
+static void temporaries_and_warm_up_alone_do_not_grow(void **state)
+{
+	struct maker k;
+	struct growth g;
+
+	(void)state;
+	begin(&k);
+	noisy_program(&k, GMS_K_DEVICE, false, false, false);
+	growth_find(&k.m, 0, &g);
+	assert_int_equal(g.n, 0);
+	assert_true(g.samples > 0);
+	growth_free(&g);
+	model_free(&k.m);
+}
+
+/* Memory that rises for a third of the time and then stays is a plateau, however it is sampled. */
+static void a_plateau_is_not_growth(void **state)
+{
+	struct maker k;
+	struct growth g;
+	unsigned i;
+	uint32_t cache, work;
+
+	(void)state;
+	begin(&k);
+	cache = site(&k.m, "fill_cache", "main");
+	work = site(&k.m, "work", "main");
+	for (i = 0; i < 300; i++) {
+		if (i < 150)
+			take(&k, GMS_K_DEVICE, MIB, cache);
+		put(&k.m, GMS_K_DEVICE, GMS_A_FREE, .addr = take(&k, GMS_K_DEVICE, 5 * MIB, work));
+	}
+	model_link(&k.m);
+	growth_find(&k.m, 0, &g);
+	assert_int_equal(g.n, 0);
+	growth_free(&g);
+	model_free(&k.m);
+}
+
+static void what_is_given_back_before_a_framework_recording_ends_was_not_kept(void **state)
+{
+	struct maker k;
+	struct growth g;
+
+	(void)state;
+	begin(&k);
+	noisy_program(&k, GMS_K_BLOCK, true, true, false);
+	growth_find(&k.m, 0, &g);
+	assert_int_equal(g.n, 0);
+	growth_free(&g);
+	model_free(&k.m);
+}
+
+static void building_up_once_is_growth_that_does_not_repeat(void **state)
+{
+	struct maker k;
+	struct growth g;
+	struct leaks l;
+	struct live end;
+	unsigned i;
+
+	(void)state;
+	begin(&k);
+	for (i = 0; i < 200; i++)
+		take(&k, GMS_K_BLOCK, MIB, site(&k.m, "build", "main"));
+	model_link(&k.m);
+	growth_find(&k.m, 0, &g);
+	assert_int_equal(g.n, 1);
+	assert_false(g.repeats);
+	live_at(&k.m, 0, k.m.ev.n - 1, &end);
+	leak_find(&k.m, 0, &end, &g, &l);
+	assert_int_equal(l.basis, LEAK_GROWING);
+	assert_int_equal(l.count, 0);
+	leak_free(&l);
+	live_free(&end);
+	growth_free(&g);
+	model_free(&k.m);
+}
+
+static void a_short_recording_tells_nothing(void **state)
+{
+	struct maker k;
+	struct growth g;
+
+	(void)state;
+	begin(&k);
+	take(&k, GMS_K_DEVICE, 1, 0);
+	take(&k, GMS_K_DEVICE, 2, 0);
+	model_link(&k.m);
+	growth_find(&k.m, 0, &g);
+	assert_int_equal(g.samples, 0);
+	growth_free(&g);
+	model_free(&k.m);
+}
+
+/* --- leaks --- */
+
+static void leaks_of(const struct model *m, struct leaks *l)
+{
+	struct growth g;
+	struct live end;
+
+	growth_find(m, 0, &g);
+	live_at(m, 0, m->ev.n - 1, &end);
+	leak_find(m, 0, &end, &g, l);
+	live_free(&end);
+	growth_free(&g);
+}
+
+static void in_a_complete_recording_what_is_live_at_the_end_leaked(void **state)
+{
+	struct maker k;
+	struct leaks l;
+	uint32_t mine, frames[2];
+
+	(void)state;
+	begin(&k);
+	k.m.complete = true;
+	mine = site(&k.m, "forget", "main");
+	frames[0] =
+	    model_frame(&k.m, &(struct frame){.function = model_cstring(&k.m, "cublasCreate_v2"),
+	                                      .module = model_cstring(&k.m, "/usr/lib/libcublas.so.13")});
+	frames[1] = model_frame(&k.m, &(struct frame){.function = model_cstring(&k.m, "main")});
+	take(&k, GMS_K_DEVICE, 100, mine);
+	take(&k, GMS_K_DEVICE, 50, mine);
+	take(&k, GMS_K_DEVICE, 4096, model_stack(&k.m, frames, 2));
+	put(&k.m, GMS_K_DEVICE, GMS_A_FREE, .addr = take(&k, GMS_K_DEVICE, 7, mine));
+	model_link(&k.m);
+	leaks_of(&k.m, &l);
+	assert_int_equal(l.basis, LEAK_LIVE_AT_END);
+	assert_int_equal(l.bytes, 150);
+	assert_int_equal(l.count, 2);
+	assert_int_equal(l.library_bytes, 4096);
+	assert_int_equal(l.rows[0].stack, mine); /* the user's first, although smaller */
+	leak_free(&l);
+	model_free(&k.m);
+}
+
+static void an_incomplete_recording_or_left_out_frees_show_no_leaks(void **state)
+{
+	struct maker k;
+	struct leaks l;
+
+	(void)state;
+	begin(&k);
+	k.m.complete = false;
+	take(&k, GMS_K_DEVICE, 100, 0);
+	model_link(&k.m);
+	leaks_of(&k.m, &l);
+	assert_int_equal(l.basis, LEAK_UNRELIABLE);
+	assert_int_equal(l.n, 0);
+	assert_string_equal(leak_doubt(&k.m, 0), "incomplete: leaks unreliable");
+	leak_free(&l);
+	k.m.complete = true;
+	k.m.frees_left_out = true;
+	leaks_of(&k.m, &l);
+	assert_int_equal(l.n, 0);
+	assert_non_null(leak_doubt(&k.m, 0));
+	leak_free(&l);
+	model_free(&k.m);
+}
+
+static void survivors_outlived_steps_after_the_warm_up(void **state)
+{
+	struct maker k;
+	struct survivors s;
+
+	(void)state;
+	begin(&k);
+	noisy_program(&k, GMS_K_BLOCK, true, false, true);
+	leak_survivors(&k.m, 0, &s);
+	assert_int_equal(s.steps.n, 50);
+	assert_int_equal(s.live.n, 1);
+	assert_int_equal(s.live.count, 46); /* of steps 2 … 47 */
+	leak_survivors_free(&s);
+	model_free(&k.m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(only_the_leak_among_noisy_temporaries_is_named),
+	    cmocka_unit_test(temporaries_and_warm_up_alone_do_not_grow),
+	    cmocka_unit_test(a_plateau_is_not_growth),
+	    cmocka_unit_test(what_is_given_back_before_a_framework_recording_ends_was_not_kept),
+	    cmocka_unit_test(building_up_once_is_growth_that_does_not_repeat),
+	    cmocka_unit_test(a_short_recording_tells_nothing),
+	    cmocka_unit_test(in_a_complete_recording_what_is_live_at_the_end_leaked),
+	    cmocka_unit_test(an_incomplete_recording_or_left_out_frees_show_no_leaks),
+	    cmocka_unit_test(survivors_outlived_steps_after_the_warm_up),
+	};
+
+	return cmocka_run_group_tests_name("growth", tests, NULL, NULL);
+}
