@@ -72,6 +72,79 @@ struct gma_stats {
 	int64_t max_split_size; /* bytes; -1: no limit */
 };
 
+/* --- one allocator for one device ------------------------------------------------------------- */
+struct gma;
+
+/* conf: "key:value,key:value" with PyTorch's keys, see gpumemalloc(3); NULL: what GPUMEMALLOC_CONF says,
+ * else PYTORCH_ALLOC_CONF, else PYTORCH_CUDA_ALLOC_CONF. backend is copied; its ctx must live as long as
+ * the allocator. NULL: CUDA device 0. Returns NULL if it cannot be: see gma_error_text(). */
+struct gma *gma_create(const char *conf, const struct gma_backend *backend);
+void gma_destroy(struct gma *g); /* gives everything back, used or not */
+
+/* A backend for a CUDA device, through the driver found at run time (libcuda.so.1), in the device's
+ * primary context. gma_cuda_close when no allocator uses it any more. */
+int gma_cuda_open(int device, struct gma_backend *out);
+void gma_cuda_close(struct gma_backend *b);
+
+/* The process's own allocator for a CUDA device, made at the first call. NULL: see gma_error_text(). */
+struct gma *gma_for_device(int device);
+
+/* *ptr is aligned to 512 bytes at least; size 0 gives NULL. The memory may be used on `stream` at once:
+ * whoever had it before was done with it there. */
+int gma_malloc(struct gma *g, void **ptr, size_t size, gma_stream stream);
+/* NULL is ignored. Work already queued on the block's stream may still use it. */
+int gma_free(struct gma *g, void *ptr);
+/* stream uses ptr too: after gma_free, it is not reused before what is queued there now is done. */
+int gma_record_stream(struct gma *g, void *ptr, gma_stream stream);
+/* Wait for pending blocks and give back every segment that is not in use. */
+int gma_empty_cache(struct gma *g);
+/* The block that ptr points to the start of. */
+int gma_block_info(struct gma *g, const void *ptr, size_t *size, size_t *requested, gma_stream *stream);
+
+int gma_set_memory_fraction(struct gma *g, double fraction); /* of the device's memory, 0 … 1 */
+int gma_set_memory_limit(struct gma *g, uint64_t bytes);     /* of reserved memory; UINT64_MAX: none */
+
+void gma_stats(struct gma *g, struct gma_stats *out);
+void gma_reset_peak(struct gma *g);
+void gma_reset_accumulated(struct gma *g);
+/* Write the present state as a snapshot that gpumemsnap reads (and PyTorch's viewers, after convert). */
+int gma_snapshot(struct gma *g, const char *path);
+
+/* --- private pools: memory that only some requests get ------------------------------------------ */
+struct gma_pool;
+enum {
+	GMA_POOL_NO_SPLIT = 1, /* every request its own segment or a whole cached one */
+	GMA_POOL_ON_OOM = 2,   /* others may take its free blocks before they run out of memory */
+};
+int gma_pool_create(struct gma *g, unsigned flags, struct gma_pool **out);
+/* From here to gma_pool_end, this thread's requests come from the pool. With capture, so do those of any
+ * stream that is being captured into a CUDA graph, and nothing is given back or waited for meanwhile. */
+int gma_pool_begin(struct gma *g, struct gma_pool *pool, int capture);
+int gma_pool_end(struct gma *g, struct gma_pool *pool);
+/* No graph needs the pool's addresses any more: what is free in it may be given back. */
+int gma_pool_release(struct gma *g, struct gma_pool *pool);
+
+/* --- when something is wrong ---------------------------------------------------------------------- */
+/* Why the last call of this thread failed, in one sentence. */
+const char *gma_error_text(void);
+/* Walk everything: NULL if all is as it must be, else what is wrong. Slow, for tests. */
+const char *gma_valid(struct gma *g);
+
+/* --- for torch.cuda.memory.CUDAPluggableAllocator: see gpumemalloc(3) -------------------------------- */
+void *gma_torch_malloc(size_t size, int device, void *stream);
+void gma_torch_free(void *ptr, size_t size, int device, void *stream);
+void gma_torch_init(int device_count);
+void gma_torch_reset(void);
+void gma_torch_memory_fraction(double fraction, int device);
+void *gma_torch_base_alloc(void *ptr, size_t *size);
+void gma_torch_record_stream(void *ptr, void *stream);
+struct gma_torch_pool_id { /* PyTorch's MempoolId_t */
+	unsigned long long v[2];
+};
+void gma_torch_begin_pool(int device, struct gma_torch_pool_id id, void *filter);
+void gma_torch_end_pool(int device, struct gma_torch_pool_id id);
+void gma_torch_release_pool(int device, struct gma_torch_pool_id id);
+
 #ifdef __cplusplus
 }
 #endif

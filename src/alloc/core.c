@@ -128,13 +128,13 @@ static int take_new(struct gma_core *c, const struct gma_request *q, struct gma_
 
 	if (collecting(c))
 		gma_collect(c);
-	r = gma_obtain(c, l, size, out);
+	r = gma_obtain(c, l, size, q->user, out);
 	if (r == GMA_OUT_OF_MEMORY && gma_release_oversize(c, l, size))
-		r = gma_obtain(c, l, size, out);
+		r = gma_obtain(c, l, size, q->user, out);
 	if (r == GMA_OUT_OF_MEMORY && !c->captures) {
 		gma_release_cached(c, NULL);
 		c->stats.num_alloc_retries++;
-		r = gma_obtain(c, l, size, out);
+		r = gma_obtain(c, l, size, q->user, out);
 	}
 	if (r == GMA_OUT_OF_MEMORY && (*out = take_from_others(c, q, size)))
 		r = GMA_OK;
@@ -193,7 +193,7 @@ static void hand_out(struct gma_core *c, const struct gma_request *q, struct gma
 	uint8_t half = l->half->stat;
 	bool was_split = gma_is_split(b);
 
-	if (should_split(c, b, size)) {
+	if (should_split(c, b, size) && gma_room(c, &c->blocks, 1)) { /* without a record, unsplit */
 		b = split(c, b, size, was_split);
 	} else if (was_split && !b->segment->expandable) {
 		gma_stat_sub(s->inactive_split_bytes, half, b->size);
@@ -229,13 +229,12 @@ int gma_core_malloc(struct gma_core *c, const struct gma_request *q, struct gma_
 	size = gma_round_size(&c->conf, q->size);
 	h = half_for(c, q->pool, size);
 	l = gma_lane_get(c, h, q->stream);
-	if (!l || !gma_room(c, &c->blocks, 1))
+	if (!l)
 		return GMA_NO_HOST_MEMORY;
 	b = gma_take_cached(c, h, q->stream, size);
 	if (!b && c->pressure && c->pressure(c->pressure_ctx))
 		b = gma_take_cached(c, h, q->stream, size);
 	if (!b) {
-		c->serving = q->user;
 		r = take_new(c, q, l, size, &b);
 		if (r)
 			return r;

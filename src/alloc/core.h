@@ -15,7 +15,6 @@
 #include "gpumemalloc.h"
 
 struct gma_core;
-struct gma_pool; /* where blocks come from: the default pool (NULL), or a private one */
 
 enum gma_state {
 	GMA_FREE,     /* cached, may be handed out */
@@ -110,7 +109,6 @@ bool gma_core_would_fit(struct gma_core *c, const struct gma_request *q);
 
 /* Private pools. A pool is in use from its creation until as many releases as creates and retains;
  * then its cached segments may be given back. */
-enum { GMA_POOL_NO_SPLIT = 1, GMA_POOL_ON_OOM = 2 /* others may use its free blocks before they fail */ };
 int gma_core_pool_create(struct gma_core *c, struct gma_pool **out, uint64_t id0, uint64_t id1, unsigned flags);
 struct gma_pool *gma_core_pool_find(const struct gma_core *c, uint64_t id0, uint64_t id1);
 void gma_core_pool_retain(struct gma_pool *p);

@@ -76,7 +76,6 @@ struct gma_core {
 	struct gma_queue *queues;
 	struct gma_block *deferred; /* freed during a capture, linked by left */
 	unsigned captures;
-	uint64_t serving; /* user of the request being served */
 	gma_noter note;
 	void *note_ctx;
 	bool (*pressure)(void *ctx);
@@ -105,7 +104,7 @@ struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream
 
 /* core_segment.c */
 /* GMA_OK and *out is a free block, taken out of the bins, that can hold the request. */
-int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gma_block **out);
+int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out);
 bool gma_segment_release(struct gma_core *c, struct gma_block *b); /* b: free and the whole segment */
 void gma_unmap_pages(struct gma_core *c, struct gma_block *b);
 bool gma_absorb(struct gma_block *b, struct gma_block *other); /* b takes other in if it can */

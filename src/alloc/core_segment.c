@@ -69,14 +69,35 @@ static void absorb_neighbours(struct gma_core *c, struct gma_block *b)
 		gma_give(&c->blocks, next);
 }
 
-static struct gma_block *new_segment(struct gma_core *c, struct gma_lane *l, uint64_t addr, uint64_t size, bool expandable)
+/* The records of a new segment, taken before the backend is called: meanwhile others may take records. */
+struct fresh {
+	struct gma_segment *s;
+	struct gma_block *b;
+};
+
+static bool fresh_records(struct gma_core *c, struct fresh *f)
 {
-	struct gma_segment *s = gma_take(&c->segments);
-	struct gma_block *b = gma_take(&c->blocks);
+	if (!gma_room(c, &c->segments, 1) || !gma_room(c, &c->blocks, 1))
+		return false;
+	*f = (struct fresh){gma_take(&c->segments), gma_take(&c->blocks)};
+	return true;
+}
+
+static void fresh_unused(struct gma_core *c, const struct fresh *f)
+{
+	gma_give(&c->segments, f->s);
+	gma_give(&c->blocks, f->b);
+}
+
+static struct gma_block *new_segment(struct gma_core *c, const struct fresh *f, struct gma_lane *l, uint64_t addr,
+				     uint64_t size, bool expandable, uint64_t user)
+{
+	struct gma_segment *s = f->s;
+	struct gma_block *b = f->b;
 
 	s->addr = b->addr = addr;
 	s->size = b->size = size;
-	s->user = c->serving;
+	s->user = user;
 	s->number = c->segments_ever++;
 	s->lane = l;
 	s->first = b;
@@ -129,7 +150,7 @@ static void count_returned(struct gma_core *c, struct gma_lane *l, uint64_t byte
 
 /* Put memory behind the first `size` bytes of the unmapped block b (rounded up to pages). b becomes a
  * free block, joined with free neighbours. */
-static int map_pages(struct gma_core *c, struct gma_block *b, uint64_t size)
+static int map_pages(struct gma_core *c, struct gma_block *b, uint64_t size, uint64_t user)
 {
 	struct gma_lane *l = b->segment->lane;
 	uint64_t page = page_size(c, l), addr = b->addr, bytes = (size + page - 1) / page * page;
@@ -138,7 +159,7 @@ static int map_pages(struct gma_core *c, struct gma_block *b, uint64_t size)
 
 	if (bytes > b->size)
 		bytes = b->size;
-	if (!gma_room(c, &c->blocks, 2)) /* one here, one for a split of what is handed out */
+	if (!gma_room(c, &c->blocks, 1))
 		return GMA_NO_HOST_MEMORY;
 	r = c->be.map(c->be.ctx, addr, bytes, page);
 	if (r)
@@ -154,7 +175,7 @@ static int map_pages(struct gma_core *c, struct gma_block *b, uint64_t size)
 	absorb_neighbours(c, b);
 	gma_bins_put(b);
 	count_got(c, l, bytes, false);
-	gma_tell(c, GMA_DID_MAP, l, addr, bytes, NULL, c->serving);
+	gma_tell(c, GMA_DID_MAP, l, addr, bytes, NULL, user);
 	return GMA_OK;
 }
 
@@ -173,50 +194,59 @@ static bool has_space(const struct gma_block *b, uint64_t size)
 	return bytes >= size;
 }
 
+/* Address space for everything the device could ever hold, and an eighth. */
+static int new_space(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out)
+{
+	uint64_t free_bytes, total, page = page_size(c, l), addr, space;
+	struct fresh f;
+	int r = c->be.device_info(c->be.ctx, &free_bytes, &total);
+
+	if (r)
+		return r;
+	space = (total + total / 8 + page - 1) / page * page;
+	if (space < size)
+		return GMA_OUT_OF_MEMORY;
+	if (!fresh_records(c, &f))
+		return GMA_NO_HOST_MEMORY;
+	r = c->be.reserve(c->be.ctx, space, &addr);
+	if (r) {
+		fresh_unused(c, &f);
+		return r;
+	}
+	*out = new_segment(c, &f, l, addr, space, true, user);
+	gma_bins_put(*out);
+	return GMA_OK;
+}
+
 /* Where the request can grow: at the lowest address with an unmapped part. */
-static int find_space(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gma_block **out)
+static int find_space(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out)
 {
 	struct gma_block *b;
-	uint64_t free_bytes, total, page = page_size(c, l), addr, space;
-	int r;
 
 	for (b = gma_unmapped_from(l, 0); b; b = gma_unmapped_from(l, b->addr + 1)) {
 		*out = usable(b->prev) ? b->prev : b;
 		if (has_space(*out, size))
 			return GMA_OK;
 	}
-	r = c->be.device_info(c->be.ctx, &free_bytes, &total);
-	if (r)
-		return r;
-	space = (total + total / 8 + page - 1) / page * page;
-	if (space < size)
-		return GMA_OUT_OF_MEMORY;
-	if (!gma_room(c, &c->segments, 1) || !gma_room(c, &c->blocks, 3))
-		return GMA_NO_HOST_MEMORY;
-	r = c->be.reserve(c->be.ctx, space, &addr);
-	if (r)
-		return r;
-	*out = new_segment(c, l, addr, space, true);
-	gma_bins_put(*out);
-	return GMA_OK;
+	return new_space(c, l, size, user, out);
 }
 
-static int grow(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gma_block **out)
+static int grow(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out)
 {
 	struct gma_block *b, *next;
-	int r = find_space(c, l, size, &b);
+	int r = find_space(c, l, size, user, &b);
 
 	if (r)
 		return r;
 	if (b->state == GMA_UNMAPPED) {
-		r = map_pages(c, b, b->size < size ? b->size : size);
+		r = map_pages(c, b, b->size < size ? b->size : size, user);
 		if (r)
 			return r;
 	}
 	/* A free block followed by unmapped space: map what is missing; the pieces join. */
 	while (b->size < size) {
 		next = b->next;
-		r = map_pages(c, next, next->size < size - b->size ? next->size : size - b->size);
+		r = map_pages(c, next, next->size < size - b->size ? next->size : size - b->size, user);
 		if (r)
 			return r;
 		b = next;
@@ -226,23 +256,26 @@ static int grow(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gm
 	return GMA_OK;
 }
 
-int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, struct gma_block **out)
+int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out)
 {
 	uint64_t bytes = gma_segment_size(&c->conf, size), addr;
+	struct fresh f;
 	int r;
 
 	if (c->limit != GMA_UNLIMITED && (bytes > c->limit || c->reserved > c->limit - bytes))
 		return GMA_OUT_OF_MEMORY;
 	if (c->conf.expandable && c->be.map)
-		return grow(c, l, size, out);
-	if (!gma_room(c, &c->segments, 1) || !gma_room(c, &c->blocks, 2))
+		return grow(c, l, size, user, out);
+	if (!fresh_records(c, &f))
 		return GMA_NO_HOST_MEMORY;
 	r = c->be.segment_alloc(c->be.ctx, bytes, &addr);
-	if (r)
+	if (r) {
+		fresh_unused(c, &f);
 		return r;
-	*out = new_segment(c, l, addr, bytes, false);
+	}
+	*out = new_segment(c, &f, l, addr, bytes, false, user);
 	count_got(c, l, bytes, true);
-	gma_tell(c, GMA_DID_SEGMENT_ALLOC, l, addr, bytes, NULL, c->serving);
+	gma_tell(c, GMA_DID_SEGMENT_ALLOC, l, addr, bytes, NULL, user);
 	return GMA_OK;
 }
 
@@ -303,6 +336,7 @@ static struct gma_block *adopt_mapped(struct gma_core *c, struct gma_lane *l, ui
 	struct gma_segment *s;
 	struct gma_block *b, *part;
 	uint64_t total, free_bytes, page = page_size(c, l), space;
+	struct fresh f;
 
 	for (s = c->oldest; s; s = s->next)
 		if (s->expandable && s->lane == l && addr >= s->addr && addr - s->addr <= s->size - size)
@@ -311,7 +345,9 @@ static struct gma_block *adopt_mapped(struct gma_core *c, struct gma_lane *l, ui
 		if (c->be.device_info(c->be.ctx, &free_bytes, &total))
 			return NULL;
 		space = (total + total / 8 + page - 1) / page * page;
-		b = new_segment(c, l, addr, space < size ? size : space, true);
+		if (!fresh_records(c, &f))
+			return NULL;
+		b = new_segment(c, &f, l, addr, space < size ? size : space, true, 0);
 		gma_bins_put(b);
 		s = b->segment;
 	}
@@ -390,17 +426,18 @@ int gma_core_adopt(struct gma_core *c, uint64_t addr, uint64_t size, gma_stream 
 	struct gma_lane *l = gma_lane_get(c, small ? &p->small : &p->large, stream);
 	uint64_t at = addr;
 	struct gma_block *b;
+	struct fresh f;
 	size_t i;
 
 	for (i = 0; i < n; at = live[i].addr + live[i].size, i++)
 		if (live[i].addr < at || !live[i].size || live[i].size > size || live[i].addr - addr > size - live[i].size)
 			return GMA_INVALID_VALUE;
-	if (!l || !gma_room(c, &c->segments, 1) || !gma_room(c, &c->blocks, 2 * n + 4))
+	if (!l || !gma_room(c, &c->blocks, 2 * n + 4))
 		return GMA_NO_HOST_MEMORY;
 	if (expandable)
 		b = adopt_mapped(c, l, addr, size);
 	else
-		b = new_segment(c, l, addr, size, false);
+		b = fresh_records(c, &f) ? new_segment(c, &f, l, addr, size, false, 0) : NULL;
 	if (!b)
 		return GMA_INVALID_VALUE;
 	count_got(c, l, size, !expandable);

@@ -1,0 +1,25 @@
+/* addr.h: from the address of a live block to its record. Only the face uses it, under its lock. */
+#ifndef ALLOC_ADDR_H
+#define ALLOC_ADDR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gma_block;
+struct gma_addr_slot {
+	uint64_t addr; /* 0: empty */
+	struct gma_block *block;
+};
+struct gma_addr { /* starts as {0} */
+	struct gma_addr_slot *slot;
+	size_t n, mask; /* mask + 1 slots; 0: none yet */
+};
+
+bool gma_addr_room(struct gma_addr *a); /* for one more; false: no memory */
+void gma_addr_put(struct gma_addr *a, uint64_t addr, struct gma_block *b); /* there is room, addr is new */
+struct gma_block *gma_addr_find(const struct gma_addr *a, uint64_t addr); /* NULL */
+void gma_addr_drop(struct gma_addr *a, uint64_t addr);
+void gma_addr_free(struct gma_addr *a);
+
+#endif

@@ -1,0 +1,63 @@
+/* face.h: what the files of the public face share: the lock, errors, the parts of a struct gma.
+ *
+ * Everything of a gma is guarded by its lock. Functions that take a locked gma say so.
+ */
+#ifndef ALLOC_FACE_H
+#define ALLOC_FACE_H
+
+#include "alloc/addr.h"
+#include "alloc/core.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define GMA_EXPORT __attribute__((visibility("default")))
+
+enum { GMA_ROUTES = 16 }; /* pools that requests are being sent to at one time */
+
+struct gma {
+	pthread_mutex_t lock;
+	struct gma_core *core;
+	struct gma_addr live;
+	struct gma_backend be; /* as given; the core's calls go through face.c where the lock matters */
+	struct gma_backend own;    /* opened by gma_create itself */
+	struct gma_region *region; /* growth:False */
+	char conf[256];		   /* as given, perhaps cut */
+	int device;		   /* ordinal for recordings */
+	uint64_t pools_ever;
+	struct gma_route {
+		struct gma_pool *pool;
+		pthread_t thread;
+		bool capture;
+	} routes[GMA_ROUTES];
+	unsigned n_routes;
+	bool (*capturing)(void *ctx, gma_stream stream); /* NULL: the backend knows no captures */
+};
+
+/* face_error.c */
+int gma_fail(int error, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* returns error */
+
+/* backend_cuda.c */
+bool gma_cuda_capturing(void *ctx, gma_stream stream);
+int gma_cuda_device(const struct gma_backend *b); /* -1: not a CUDA backend */
+
+/* region.c: growth:False: a backend that cuts segments out of one range taken at the start */
+struct gma_region;
+int gma_region_create(struct gma_region **out, const struct gma_backend *below, uint64_t bytes, struct gma_backend *b);
+void gma_region_destroy(struct gma_region *r);
+
+/* instrument.c: events to the recorder, if there is one */
+void gma_instrument(struct gma *g);
+
+/* watch.c: GPUMEMSNAP_OUTPUT: record this process without `gpumemsnap record` */
+void gma_watch_alone(void);
+
+/* face_devices.c: the allocator of a device if there is one already */
+struct gma *gma_existing(int device);
+
+/* face_pools.c: the pool with this id, made if there is none; NULL if it cannot be */
+struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1);
+
+/* conf of the environment, "" if there is none */
+const char *gma_conf_environment(void);
+
+#endif

@@ -1,0 +1,197 @@
+/* face_snapshot.c: the present state as a snapshot (gpumemsnap-snapshot(5)): segments and blocks, no events.
+ *
+ * Written to a temporary name beside its place and renamed, so that no reader sees half of it.
+ */
+#include "alloc/face.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct writer {
+	int fd;
+	bool failed;
+	size_t n;
+	char buf[1 << 14];
+};
+
+static void flush(struct writer *w)
+{
+	size_t done = 0;
+	ssize_t r;
+
+	while (done < w->n && !w->failed) {
+		r = write(w->fd, w->buf + done, w->n - done);
+		if (r < 0 && errno != EINTR)
+			w->failed = true;
+		done += r > 0 ? (size_t)r : 0;
+	}
+	w->n = 0;
+}
+
+static void put(struct writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct writer *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (sizeof w->buf - w->n < 1024)
+		flush(w);
+	va_start(ap, fmt);
+	w->n += (size_t)vsnprintf(w->buf + w->n, sizeof w->buf - w->n, fmt, ap);
+	va_end(ap);
+}
+
+/* Streams and pools get numbers in the order in which segments show them; 0 is the default one. */
+struct numbers {
+	uint64_t v[1024];
+	size_t n;
+};
+
+static size_t number_of(struct numbers *t, uint64_t v)
+{
+	size_t i;
+
+	for (i = 0; i < t->n && t->v[i] != v; i++)
+		;
+	if (i == t->n && t->n < sizeof t->v / sizeof *t->v)
+		t->v[t->n++] = v;
+	return i < t->n ? i : 0;
+}
+
+/* A pool is told apart by its id and by small or large. */
+static uint64_t pool_key(const struct gma_segment *s)
+{
+	struct gma_pool *p = gma_segment_pool(s);
+	uint64_t id[2] = {0, 0};
+
+	if (p)
+		gma_core_pool_id(p, id);
+	return id[1] << 2 | (gma_segment_small(s) ? 1 : 2);
+}
+
+static void put_tables(struct writer *w, const struct gma *g, struct numbers *streams, struct numbers *pools)
+{
+	const struct gma_segment *s;
+	size_t i;
+
+	streams->v[streams->n++] = 0;
+	pools->v[pools->n++] = 0;
+	for (s = gma_core_segments(g->core); s; s = s->next) {
+		number_of(streams, gma_segment_stream(s));
+		number_of(pools, pool_key(s));
+	}
+	put(w, ",\n\"streams\":[\n");
+	for (i = 0; i < streams->n; i++)
+		put(w, "%s[%llu,%d]", i ? ",\n" : "", (unsigned long long)streams->v[i], g->device < 0 ? 0 : g->device);
+	put(w, "],\n\"pools\":[\n");
+	for (i = 0; i < pools->n; i++)
+		put(w, "%s[0,0,%llu,%d,%llu]", i ? ",\n" : "", (unsigned long long)(pools->v[i] >> 2),
+		    g->device < 0 ? 0 : g->device, (unsigned long long)(pools->v[i] & 3));
+	put(w, "]");
+}
+
+/* The next run of blocks without unmapped space between them, from b on; NULL at the end. */
+static const struct gma_block *next_run(const struct gma_block *b)
+{
+	while (b && b->state == GMA_UNMAPPED)
+		b = b->next;
+	return b;
+}
+
+static void put_blocks(struct writer *w, const struct gma *g)
+{
+	static const int state[] = {[GMA_FREE] = 0, [GMA_LIVE] = 1, [GMA_PENDING] = 2};
+	const struct gma_segment *s;
+	const struct gma_block *b;
+	bool first = true;
+
+	put(w, ",\n\"blocks\":[");
+	for (s = gma_core_segments(g->core); s; s = s->next)
+		for (b = next_run(s->first); b; b = next_run(b->next), first = false)
+			put(w, "%s[%llu,%llu,%llu,0,%d]", first ? "\n" : ",\n", (unsigned long long)b->addr,
+			    (unsigned long long)b->size, (unsigned long long)b->requested, state[b->state]);
+	put(w, "]");
+}
+
+static void put_segments(struct writer *w, const struct gma *g, struct numbers *streams, struct numbers *pools)
+{
+	const struct gma_segment *s;
+	const struct gma_block *b, *from;
+	uint64_t size, requested, n, at = 0;
+	bool first = true;
+
+	put(w, ",\n\"segments\":[");
+	for (s = gma_core_segments(g->core); s; s = s->next) {
+		for (from = next_run(s->first); from; from = next_run(b), first = false) {
+			size = requested = n = 0;
+			for (b = from; b && b->state != GMA_UNMAPPED; b = b->next, n++) {
+				size += b->size;
+				requested += b->state == GMA_FREE ? 0 : b->requested;
+			}
+			put(w, "%s[%llu,%llu,%llu,0,%zu,%zu,%d,%d,%d,%llu,%llu]", first ? "\n" : ",\n",
+			    (unsigned long long)from->addr, (unsigned long long)size, (unsigned long long)requested,
+			    number_of(streams, gma_segment_stream(s)), number_of(pools, pool_key(s)),
+			    g->device < 0 ? 0 : g->device, gma_segment_small(s) ? 1 : 2, s->expandable,
+			    (unsigned long long)at, (unsigned long long)n);
+			at += n;
+		}
+	}
+	put(w, "]");
+}
+
+/* JSON's escapes; a configuration has no others. */
+static void put_escaped(struct writer *w, const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s >= ' ')
+			put(w, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s);
+}
+
+static void write_state(struct writer *w, struct gma *g)
+{
+	struct numbers streams = {.n = 0}, pools = {.n = 0};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	put(w, "{\"format\":\"gpumemsnap\",\"version\":1,\n\"meta\":{\"source\":\"gpumemsnap\",\"pid\":%d,"
+	       "\"start_wall_ns\":%lld,\"has_time\":true,\"complete\":true,\"history\":\"none\"}",
+	    (int)getpid(), (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+	put(w, ",\n\"table_fields\":{\"streams\":[\"handle\",\"device\"],"
+	       "\"pools\":[\"handle\",\"id0\",\"id1\",\"device\",\"size_class\"],"
+	       "\"blocks\":[\"addr\",\"size\",\"requested\",\"stack\",\"state\"],"
+	       "\"segments\":[\"addr\",\"size\",\"requested\",\"stack\",\"stream\",\"pool\",\"device\","
+	       "\"size_class\",\"expandable\",\"first_block\",\"blocks\"]}");
+	put(w, ",\n\"settings\":[[\"PYTORCH_CUDA_ALLOC_CONF\",\"");
+	put_escaped(w, g->conf);
+	put(w, "\"]],\n\"strings\":[\n\"\"],\n\"frames\":[\n[0,0,0,0]],\n\"stacks\":[\n[]]");
+	put_tables(w, g, &streams, &pools);
+	put_blocks(w, g);
+	put_segments(w, g, &streams, &pools);
+	put(w, ",\n\"event_fields\":[\"t_ns\",\"op\",\"device\",\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\"],"
+	       "\"ops\":[],\n\"events\":[\n]}\n");
+	flush(w);
+}
+
+GMA_EXPORT int gma_snapshot(struct gma *g, const char *path)
+{
+	struct writer w = {.fd = -1};
+	char temporary[4096];
+
+	if ((size_t)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid()) >= sizeof temporary)
+		return gma_fail(GMA_INVALID_VALUE, "the name is too long");
+	w.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (w.fd < 0)
+		return gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", temporary, strerror(errno));
+	pthread_mutex_lock(&g->lock);
+	write_state(&w, g);
+	pthread_mutex_unlock(&g->lock);
+	if (close(w.fd) || w.failed || rename(temporary, path)) {
+		gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", path, strerror(errno));
+		unlink(temporary);
+		return GMA_INVALID_VALUE;
+	}
+	return GMA_OK;
+}

@@ -1,0 +1,27 @@
+/* allocator.h: how a caching allocator tells the recorder in its process what it does. Headers only.
+ *
+ * The recorder (libgpumemsnap.so) exports gms_allocator_event; an allocator looks it up by name
+ * (dlsym, RTLD_DEFAULT) and calls it for every block and segment, in the order in which things happen
+ * to the allocator (under its lock). The caller's stack becomes the event's.
+ */
+#ifndef WIRE_ALLOCATOR_H
+#define WIRE_ALLOCATOR_H
+
+#include <stdint.h>
+
+#define GMS_ALLOCATOR_EVENT "gms_allocator_event"
+
+struct gms_allocator_event {
+	uint32_t bytes; /* sizeof this struct: fields may be added at the end */
+	uint8_t op;     /* GMS_OP(BLOCK or SEGMENT, action) */
+	uint8_t device; /* ordinal */
+	uint16_t spare;
+	uint64_t addr, size;   /* blocks: requested bytes */
+	uint64_t stream, pool; /* handles; 0: default */
+};
+typedef void gms_allocator_event_fn(const struct gms_allocator_event *e);
+
+/* An allocator's settings, as a mark (GMS_REQUEST_MARK) with this in front of "KEY=VALUE". */
+#define GMS_SETTING_MARK "gpumemsnap.setting:"
+
+#endif
