@@ -54,8 +54,8 @@ void gma_watch_alone(void);
 /* face_devices.c: the allocator of a device if there is one already */
 struct gma *gma_existing(int device);
 
-/* face_pools.c: the pool with this id, made if there is none; NULL if it cannot be */
-struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1);
+/* face_pools.c: the pool with this id, NULL if there is none. use: one more user, made if need be. */
+struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1, bool use);
 
 /* conf of the environment, "" if there is none */
 const char *gma_conf_environment(void);

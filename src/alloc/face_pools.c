@@ -16,13 +16,15 @@ GMA_EXPORT int gma_pool_create(struct gma *g, unsigned flags, struct gma_pool **
 	return r ? gma_fail(r, "no memory for the allocator's records") : GMA_OK;
 }
 
-struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1)
+struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1, bool use)
 {
 	struct gma_pool *p;
 
 	pthread_mutex_lock(&g->lock);
 	p = gma_core_pool_find(g->core, id0, id1);
-	if (!p && gma_core_pool_create(g->core, &p, id0, id1, 0))
+	if (p && use)
+		gma_core_pool_retain(p);
+	else if (use && gma_core_pool_create(g->core, &p, id0, id1, 0))
 		gma_fail(GMA_NO_HOST_MEMORY, "no memory for the allocator's records");
 	pthread_mutex_unlock(&g->lock);
 	return p;

@@ -90,7 +90,7 @@ GMA_EXPORT void gma_torch_begin_pool(int device, struct gma_torch_pool_id id, vo
 	struct gma_pool *p;
 
 	(void)filter;
-	p = g ? gma_pool_of_id(g, id.v[0], id.v[1]) : NULL;
+	p = g ? gma_pool_of_id(g, id.v[0], id.v[1], true) : NULL;
 	if (!p || gma_pool_begin(g, p, 1))
 		fprintf(stderr, "gpumemalloc: GPU %d: %s\n", device, gma_error_text());
 }
@@ -98,7 +98,7 @@ GMA_EXPORT void gma_torch_begin_pool(int device, struct gma_torch_pool_id id, vo
 GMA_EXPORT void gma_torch_end_pool(int device, struct gma_torch_pool_id id)
 {
 	struct gma *g = gma_existing(device);
-	struct gma_pool *p = g ? gma_pool_of_id(g, id.v[0], id.v[1]) : NULL;
+	struct gma_pool *p = g ? gma_pool_of_id(g, id.v[0], id.v[1], false) : NULL;
 
 	if (p)
 		gma_pool_end(g, p);
@@ -107,7 +107,7 @@ GMA_EXPORT void gma_torch_end_pool(int device, struct gma_torch_pool_id id)
 GMA_EXPORT void gma_torch_release_pool(int device, struct gma_torch_pool_id id)
 {
 	struct gma *g = gma_existing(device);
-	struct gma_pool *p = g ? gma_pool_of_id(g, id.v[0], id.v[1]) : NULL;
+	struct gma_pool *p = g ? gma_pool_of_id(g, id.v[0], id.v[1], false) : NULL;
 
 	if (p)
 		gma_pool_release(g, p);

@@ -6,14 +6,17 @@
  */
 #include "base/mem.h"
 #include "format/spool_reader.h"
+#include "model/blocks.h"
+#include "wire/allocator.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* --- what is live ------------------------------------------------------------------------------------------ */
 static uint64_t live_key(uint8_t op, uint64_t addr)
 {
 	enum gms_kind kind = GMS_OP_KIND(op);
 
-	return addr ^ hash_u64(gms_kind_info[kind].space == GMS_HANDLE ? 2u + kind : 0);
+	return addr ^ hash_u64(gms_kind_info[kind].space == GMS_HANDLE ? 2u + kind : gms_kind_info[kind].level);
 }
 
 static struct spool_live *find_live(struct spool_reader *r, uint8_t op, uint64_t addr)
@@ -159,12 +162,31 @@ static uint32_t string_of(const struct spool_reader *r, uint32_t id)
 	return id < r->n_string ? r->string[id] : 0;
 }
 
+/* A mark by which an allocator in the process tells a setting ("KEY=VALUE") is no phase. */
+static bool take_setting(struct model *m, const char *name)
+{
+	char *key, *equals;
+
+	if (strncmp(name, GMS_SETTING_MARK, strlen(GMS_SETTING_MARK)))
+		return false;
+	key = mem_strdup(name + strlen(GMS_SETTING_MARK));
+	equals = strchr(key, '=');
+	if (equals) {
+		*equals = '\0';
+		model_setting(m, key, equals + 1);
+	}
+	free(key);
+	return true;
+}
+
 static void begin_phase(struct spool_reader *r, const struct spool_phase *p, uint16_t thread)
 {
 	struct model *m = r->m;
 	int64_t t = time_of(r, p->t_ns);
 	bool mark = p->w.op == SPOOL_MARK;
 
+	if (mark && take_setting(m, model_text(m, string_of(r, p->name))))
+		return;
 	if (!mark)
 		*VEC_PUSH(r->open, r->n_open, r->cap_open) = (struct open_phase){.phase = (uint32_t)m->n_phases,
 										  .domain = p->domain,
@@ -364,6 +386,16 @@ static bool needs_live(const struct spool_reader *r)
 	return false;
 }
 
+static bool has_blocks(const struct model *m)
+{
+	size_t row;
+
+	for (row = 0; row < m->ev.n; row++)
+		if (m->ev.op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC))
+			return true;
+	return false;
+}
+
 void spool_events_read(struct spool_reader *r)
 {
 	size_t i, n = 0;
@@ -381,4 +413,6 @@ void spool_events_read(struct spool_reader *r)
 		r->m->duration_ns = r->m->ev.t_ns[r->m->ev.n - 1];
 	if (r->h.end_ns > r->h.start_ns && time_of(r, r->h.end_ns) > r->m->duration_ns && r->until_ns == UINT64_MAX)
 		r->m->duration_ns = time_of(r, r->h.end_ns);
+	if (has_blocks(r->m)) /* of a caching allocator: addresses tell how large they are */
+		blocks_recover(r->m, false);
 }

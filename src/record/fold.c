@@ -25,7 +25,7 @@ static uint32_t next_undo;
 static uint64_t key_of(const struct spool_event *ev, bool mapping)
 {
 	static const uint8_t space[32] = {
-#define GMS_KIND(id, n, name, level, space, flags, what) [n] = GMS_##space == GMS_VA ? 0 : n + 1,
+#define GMS_KIND(id, n, name, level, space, flags, what) [n] = GMS_##space == GMS_VA ? GMS_##level : n + 2,
 #define GMS_ACTION(id, n, name, what)
 #include "wire/events.def"
 #undef GMS_KIND
