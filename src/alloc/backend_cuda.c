@@ -306,6 +306,11 @@ int gma_cuda_device(const struct gma_backend *b)
 	return b->segment_alloc == cuda_segment_alloc ? ((struct cuda *)b->ctx)->ordinal : -1;
 }
 
+bool gma_cuda_in_context(const struct gma *g, const void *context)
+{
+	return g->device >= 0 && ((struct cuda *)g->be.ctx)->context == context;
+}
+
 static void fill(struct gma_backend *b, struct cuda *c)
 {
 	bool vmm = c->cuMemAddressReserve && c->cuMemAddressFree && c->cuMemCreate && c->cuMemRelease && c->cuMemMap &&

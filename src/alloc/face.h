@@ -39,6 +39,7 @@ int gma_fail(int error, const char *fmt, ...) __attribute__((format(printf, 2, 3
 /* backend_cuda.c */
 bool gma_cuda_capturing(void *ctx, gma_stream stream);
 int gma_cuda_device(const struct gma_backend *b); /* -1: not a CUDA backend */
+bool gma_cuda_in_context(const struct gma *g, const void *context); /* does it allocate in that one? */
 
 /* region.c: growth:False: a backend that cuts segments out of one range taken at the start */
 struct gma_region;
@@ -52,7 +53,9 @@ void gma_instrument(struct gma *g);
 void gma_watch_alone(void);
 
 /* face_devices.c: the allocator of a device if there is one already */
+enum { GMA_DEVICES = 64 };
 struct gma *gma_existing(int device);
+void gma_abandon(int device); /* its context is gone with all memory: start anew, give nothing back */
 
 /* face_pools.c: the pool with this id, NULL if there is none. use: one more user, made if need be. */
 struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1, bool use);

@@ -1,10 +1,9 @@
 /* face_devices.c: the process's own allocator of each CUDA device. */
 #include "alloc/face.h"
 
-enum { DEVICES = 64 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct gma *) made[DEVICES];
-static struct gma_backend backend[DEVICES];
+static _Atomic(struct gma *) made[GMA_DEVICES];
+static struct gma_backend backend[GMA_DEVICES];
 
 static struct gma *make(int device)
 {
@@ -20,14 +19,20 @@ static struct gma *make(int device)
 
 struct gma *gma_existing(int device)
 {
-	return device >= 0 && device < DEVICES ? atomic_load_explicit(&made[device], memory_order_acquire) : NULL;
+	return device >= 0 && device < GMA_DEVICES ? atomic_load_explicit(&made[device], memory_order_acquire) : NULL;
+}
+
+void gma_abandon(int device)
+{
+	if (device >= 0 && device < GMA_DEVICES)
+		atomic_store(&made[device], NULL);
 }
 
 GMA_EXPORT struct gma *gma_for_device(int device)
 {
 	struct gma *g;
 
-	if (device < 0 || device >= DEVICES) {
+	if (device < 0 || device >= GMA_DEVICES) {
 		gma_fail(GMA_INVALID_VALUE, "there is no device %d", device);
 		return NULL;
 	}

@@ -31,14 +31,12 @@ GMA_EXPORT void gma_torch_init(int device_count)
 	(void)device_count; /* allocators are made when a device is used first */
 }
 
-enum { DEVICES = 64 };
-
 /* The allocator a pointer belongs to. */
 static struct gma *owner(const void *ptr, size_t *size)
 {
 	int d;
 
-	for (d = 0; d < DEVICES; d++) {
+	for (d = 0; d < GMA_DEVICES; d++) {
 		struct gma *g = gma_existing(d);
 
 		if (g && gma_block_info(g, ptr, size, NULL, NULL) == GMA_OK)
@@ -51,7 +49,7 @@ GMA_EXPORT void gma_torch_reset(void)
 {
 	int d;
 
-	for (d = 0; d < DEVICES; d++)
+	for (d = 0; d < GMA_DEVICES; d++)
 		if (gma_existing(d))
 			gma_empty_cache(gma_existing(d));
 }

@@ -18,7 +18,7 @@
 #define TICK_MS 200 /* how often a running program is looked at */
 
 struct record_opts {
-	const char *output, *stacks, *signal;
+	const char *output, *stacks, *signal, *allocator;
 	bool sim, no_stacks, no_python, include_children, no_children, off, quiet, torch;
 	uint64_t max_size, depth, filter_size, torch_entries;
 	int64_t start_after, duration, torch_every;
@@ -30,6 +30,9 @@ static const struct option_row record_options[] = {
 	 "%q{NAME} an environment variable"},
 	{"sim", 0, OPT_FLAG, offsetof(struct record_opts, sim), NULL,
 	 "run it on the simulated driver: no GPU needed"},
+	{"allocator", 0, OPT_CHOICE, offsetof(struct record_opts, allocator), "caching|caching-async|caching-nosync",
+	 "serve the program's device memory from a caching allocator: cuMemAlloc and cuMemFree (a free still waits "
+	 "for the device), the stream-ordered calls too, or without waiting"},
 	{"stacks", 0, OPT_CHOICE, offsetof(struct record_opts, stacks), "all|alloc|none",
 	 "whose call stacks are recorded (default all)"},
 	{"no-stacks", 0, OPT_FLAG, offsetof(struct record_opts, no_stacks), NULL, "the same as --stacks none"},
@@ -163,9 +166,9 @@ static char *prepended(const char *first, const char *variable)
 
 static int start(struct session *s, char **argv, struct err *e)
 {
-	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL, *hook = NULL;
+	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL, *hook = NULL, *cache = NULL, *both = NULL;
 	char *preload = NULL, *path = NULL, *options = NULL, *torch = NULL, *python = NULL;
-	struct child_variable env[6];
+	struct child_variable env[7];
 	size_t n = 0;
 	int rc = -1;
 
@@ -176,7 +179,14 @@ static int start(struct session *s, char **argv, struct err *e)
 			"cannot be preloaded: its path has a space or a colon; install gpumemsnap elsewhere");
 		goto done;
 	}
-	preload = prepended(library, "LD_PRELOAD");
+	if (s->o->allocator) {
+		cache = program_neighbour("libgpumemcache.so", e);
+		if (!cache)
+			goto done;
+		both = mem_printf("%s:%s", library, cache);
+		env[n++] = (struct child_variable){"GPUMEMSNAP_ALLOCATOR", s->o->allocator};
+	}
+	preload = prepended(both ? both : library, "LD_PRELOAD");
 	options = recorder_options(s->o);
 	env[n++] = (struct child_variable){"LD_PRELOAD", preload};
 	env[n++] = (struct child_variable){"GPUMEMSNAP_SPOOL", s->spools.dir};
@@ -200,6 +210,8 @@ static int start(struct session *s, char **argv, struct err *e)
 	rc = child_start(&s->child, s->program, argv, env, n, e);
 done:
 	free(library);
+	free(cache);
+	free(both);
 	free(sim);
 	free(preload);
 	free(path);

@@ -9,6 +9,7 @@
 
 #include "record/rec.h"
 #include "record/resolve.h"
+#include "wire/allocator.h"
 
 #define HOOK REC_EXPORT CUresult CUDAAPI
 
@@ -54,6 +55,17 @@ enum rec_loan rec_give_back(uint64_t addr); /* what it was; forgotten with the l
 /* hook_graph.c: a stream that is being captured gets nodes, not memory */
 bool rec_captured_alloc(uint64_t stream, uint64_t addr);
 bool rec_captured_free(uint64_t stream);
+
+/* serve.c: an allocator in this process may answer instead of the driver */
+extern const struct gms_served *rec_served;
+#define REC_SERVE(function, ...)                                                                             \
+	do {                                                                                                 \
+		const struct gms_served *s_ = __atomic_load_n(&rec_served, __ATOMIC_ACQUIRE);                \
+		int r_ = s_ ? s_->function(__VA_ARGS__) : GMS_NOT_SERVED;                                    \
+                                                                                                             \
+		if (__builtin_expect(r_ != GMS_NOT_SERVED, 0))                                               \
+			return (CUresult)r_;                                                                 \
+	} while (0)
 
 /* hook_pool.c */
 uint64_t rec_current_pool(uint8_t device); /* handle, 0 if not known */

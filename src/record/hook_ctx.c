@@ -230,6 +230,8 @@ static void primary_gone(struct rec_site site, CUdevice device, bool reset)
 		return;
 	if (!reset && (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &active) != CUDA_SUCCESS || active))
 		return;
+	if (rec_served)
+		rec_served->reset(device);
 	handle = __atomic_exchange_n(&primary[device], 0, __ATOMIC_RELAXED);
 	all_stale();
 	if (!handle)

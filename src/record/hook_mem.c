@@ -3,8 +3,10 @@
 
 HOOK cuMemAlloc_v2(CUdeviceptr *p, size_t bytes)
 {
-	CUresult r = REAL(cuMemAlloc_v2)(p, bytes);
+	CUresult r;
 
+	REC_SERVE(alloc, (uint64_t *)p, bytes);
+	r = REAL(cuMemAlloc_v2)(p, bytes);
 	rec_got(REC_SITE, r, (struct rec_about){.kind = GMS_K_DEVICE, .addr = r ? 0 : *p, .size = bytes});
 	return r;
 }
@@ -21,9 +23,12 @@ HOOK cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t heig
 HOOK cuMemFree_v2(CUdeviceptr p)
 {
 	struct rec_about a = {.kind = GMS_K_DEVICE, .addr = p};
-	bool told = rec_returning(REC_SITE, &a);
-	CUresult r = REAL(cuMemFree_v2)(p);
+	CUresult r;
+	bool told;
 
+	REC_SERVE(free, p);
+	told = rec_returning(REC_SITE, &a);
+	r = REAL(cuMemFree_v2)(p);
 	if (told)
 		rec_gave(REC_SITE, r, a);
 	return r;

@@ -114,16 +114,20 @@ static struct rec_about giving(uint64_t stream, CUdeviceptr p)
 
 HOOK cuMemAllocAsync(CUdeviceptr *p, size_t bytes, CUstream stream)
 {
-	CUresult r = REAL(cuMemAllocAsync)(p, bytes, stream);
+	CUresult r;
 
+	REC_SERVE(alloc_async, (uint64_t *)p, bytes, STREAM(stream));
+	r = REAL(cuMemAllocAsync)(p, bytes, stream);
 	rec_got(REC_SITE, r, got(STREAM(stream), NULL, r, p, bytes));
 	return r;
 }
 
 HOOK cuMemAllocAsync_ptsz(CUdeviceptr *p, size_t bytes, CUstream stream)
 {
-	CUresult r = REAL(cuMemAllocAsync_ptsz)(p, bytes, stream);
+	CUresult r;
 
+	REC_SERVE(alloc_async, (uint64_t *)p, bytes, PER_THREAD_STREAM(stream));
+	r = REAL(cuMemAllocAsync_ptsz)(p, bytes, stream);
 	rec_got(REC_SITE, r, got(PER_THREAD_STREAM(stream), NULL, r, p, bytes));
 	return r;
 }
@@ -147,9 +151,12 @@ HOOK cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *p, size_t bytes, CUmemoryPool poo
 HOOK cuMemFreeAsync(CUdeviceptr p, CUstream stream)
 {
 	struct rec_about a = giving(STREAM(stream), p);
-	bool told = rec_returning(REC_SITE, &a);
-	CUresult r = REAL(cuMemFreeAsync)(p, stream);
+	CUresult r;
+	bool told;
 
+	REC_SERVE(free_async, p, STREAM(stream));
+	told = rec_returning(REC_SITE, &a);
+	r = REAL(cuMemFreeAsync)(p, stream);
 	if (told)
 		rec_gave(REC_SITE, r, a);
 	return r;
@@ -158,9 +165,12 @@ HOOK cuMemFreeAsync(CUdeviceptr p, CUstream stream)
 HOOK cuMemFreeAsync_ptsz(CUdeviceptr p, CUstream stream)
 {
 	struct rec_about a = giving(PER_THREAD_STREAM(stream), p);
-	bool told = rec_returning(REC_SITE, &a);
-	CUresult r = REAL(cuMemFreeAsync_ptsz)(p, stream);
+	CUresult r;
+	bool told;
 
+	REC_SERVE(free_async, p, PER_THREAD_STREAM(stream));
+	told = rec_returning(REC_SITE, &a);
+	r = REAL(cuMemFreeAsync_ptsz)(p, stream);
 	if (told)
 		rec_gave(REC_SITE, r, a);
 	return r;
