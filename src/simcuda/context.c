@@ -337,6 +337,7 @@ CUresult cuCtxGetDevice(CUdevice *dev)
 	return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 13000
 CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext handle)
 {
 	const struct context *ctx;
@@ -350,6 +351,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext handle)
 	*dev = ctx->device;
 	return CUDA_SUCCESS;
 }
+#endif
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {

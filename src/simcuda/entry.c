@@ -148,12 +148,6 @@ CUresult cuGetErrorString(CUresult error, const char **text)
 
 /* --- looking functions up ------------------------------------------------------------------- */
 
-static void *const functions[DRIVER_ROWS] = {
-#define DRIVER_FN(base, symbol, since, variant, hooked) (void *)symbol,
-#include "driver/driver.def"
-#undef DRIVER_FN
-};
-
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
 {
@@ -163,7 +157,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
 	    version > driver_version())
 		return CUDA_ERROR_INVALID_VALUE;
 	row = driver_lookup(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-	*function = row >= 0 ? functions[row] : NULL;
+	*function = row >= 0 ? sim_functions[row] : NULL;
 	if (status)
 		*status = row >= 0                ? CU_GET_PROC_ADDRESS_SUCCESS
 		          : row == DRIVER_TOO_NEW ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT

@@ -71,7 +71,6 @@ PER_THREAD(cuStreamGetPriority, _ptsz, (CUstream s, int *priority), (s, priority
 PER_THREAD(cuStreamGetFlags, _ptsz, (CUstream s, unsigned int *flags), (s, flags))
 PER_THREAD(cuStreamGetId, _ptsz, (CUstream s, unsigned long long *id), (s, id))
 PER_THREAD(cuStreamGetCtx, _ptsz, (CUstream s, CUcontext *ctx), (s, ctx))
-PER_THREAD(cuStreamGetDevice, _ptsz, (CUstream s, CUdevice *dev), (s, dev))
 PER_THREAD(cuStreamWaitEvent, _ptsz, (CUstream s, CUevent event, unsigned int flags), (s, event, flags))
 PER_THREAD(cuStreamAttachMemAsync, _ptsz, (CUstream s, CUdeviceptr at, size_t n, unsigned int flags),
            (s, at, n, flags))
@@ -110,4 +109,7 @@ PER_THREAD(cuStreamGetCaptureInfo_v3, _ptsz,
 #endif
 #if CUDA_VERSION >= 12050
 PER_THREAD(cuStreamGetCtx_v2, _ptsz, (CUstream s, CUcontext *ctx, CUgreenCtx *green), (s, ctx, green))
+#endif
+#if CUDA_VERSION >= 12080
+PER_THREAD(cuStreamGetDevice, _ptsz, (CUstream s, CUdevice *dev), (s, dev))
 #endif

@@ -216,6 +216,9 @@ static inline bool sim_device_ok(CUdevice dev)
 	return dev >= 0 && dev < sim.config.devices;
 }
 
+/* unmodelled.c: where the function of each row is */
+extern void *const sim_functions[DRIVER_ROWS];
+
 /* config.c */
 bool sim_configure(struct config *config);
 

@@ -309,6 +309,7 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ctx, CUgreenCtx *green)
 }
 #endif
 
+#if CUDA_VERSION >= 12080
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *device)
 {
 	SIM_ENTER(cuStreamGetDevice);
@@ -318,6 +319,7 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *device)
 	*device = s->context->device;
 	return CUDA_SUCCESS;
 }
+#endif
 
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr addr, size_t length, unsigned int flags)
 {

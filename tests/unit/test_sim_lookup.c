@@ -7,10 +7,12 @@
 
 #include "driver/driver.h"
 
+#if CUDA_VERSION >= 13000 /* older headers lack the newest functions */
 /* Every symbol of the list is one that cuda.h declares, or this does not compile. */
 #define DRIVER_FN(base, symbol, since, variant, hooked) typedef __typeof__(symbol) *symbol##_declared;
 #include "driver/driver.def"
 #undef DRIVER_FN
+#endif
 
 static const char *meant(const char *base, int version, int per_thread)
 {
