@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# convert.bats: recordings in the formats of other tools, each judged by that tool's rules.
+
+setup() {
+	data=$BATS_TEST_DIRNAME/../data
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+same() { # A B: are the two files the same?
+	cmp "$1" "$2"
+}
+
+@test "json: a snapshot comes back as it was, also through gzip and standard input" {
+	gpumemsnap convert "$data/solver.json" >a.json
+	gpumemsnap convert a.json -o b.json
+	same a.json b.json
+	gpumemsnap convert a.json -o c.json.gz
+	gzip -dc c.json.gz | cmp - a.json
+	cat c.json.gz | gpumemsnap convert | cmp - a.json
+	gpumemsnap convert - <a.json | cmp - a.json
+	jq -e .format a.json
+}
+
+@test "json: what jq makes of a snapshot is read the same" {
+	gpumemsnap convert "$data/solver.json" >a.json
+	for how in . -S -c; do
+		jq $how . a.json >b.json 2>/dev/null || jq $how a.json >b.json
+		gpumemsnap convert b.json | cmp - a.json
+	done
+}
+
+@test "json: a file cut anywhere is read up to the cut, and says so" {
+	gpumemsnap convert "$data/solver.json" >a.json
+	size=$(stat -c %s a.json)
+	for at in $(seq 1024 1024 "$size"); do
+		head -c "$at" a.json | gpumemsnap convert - >cut.json
+		[ "$(jq .meta.complete cut.json)" = false ]
+		jq -r .meta.why_incomplete cut.json | grep -q "the file is cut at byte $at"
+	done
+}
+
+@test "json: damage is an error with status 3 that names the byte" {
+	gpumemsnap convert "$data/solver.json" >a.json
+	at=$(grep -abo '"events"' a.json | cut -d: -f1)
+	printf 'x' | dd of=a.json bs=1 seek=$((at + 30)) conv=notrunc 2>/dev/null
+	run gpumemsnap convert a.json
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"a.json: byte "*"damaged snapshot"* ]]
+	echo '{"format":"gpumemsnap-report","version":1}' >r.json
+	run gpumemsnap convert r.json
+	[ "$status" -eq 3 ]
+	[[ "$output" == *'"gpumemsnap-report", not a snapshot'* ]]
+	: >empty
+	run gpumemsnap convert empty
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"empty: is empty"* ]]
+	run gpumemsnap convert "$BATS_TEST_FILENAME"
+	[ "$status" -eq 3 ]
+	run gpumemsnap convert missing.json
+	[ "$status" -eq 3 ]
+}
+
+@test "folded: bytes at the peak add up, and every line is what flamegraph.pl reads" {
+	gpumemsnap convert --to folded "$data/solver.json" >f
+	grep -vE '^[^ ].* [0-9]+$' f && return 1
+	sum=$(awk '{s += $NF} END {printf "%.0f", s}' f)
+	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')
+	[ "$sum" = "$peak" ]
+	gpumemsnap convert "$data/solver.json" -o g.folded
+	same f g.folded
+	gpumemsnap convert --to folded --by count --at total "$data/solver.json" >c
+	[ "$(wc -l <c)" -ge "$(wc -l <f)" ]
+}
+
+@test "csv: one line per event, in Python's own csv reader" {
+	gpumemsnap convert --to csv "$data/solver.json" >e.csv
+	python3 - e.csv "$(jq '.events | length' "$data/solver.json")" <<-'PY'
+		import csv, sys
+		rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+		assert len(rows) == int(sys.argv[2]), len(rows)
+		assert all(None not in r and None not in r.values() for r in rows)
+		live = {}
+		for r in rows:
+		    if r["action"] == "alloc" and r["kind"] in ("device", "async"):
+		        live[r["addr"]] = int(r["size"])
+		        assert r["function"]
+		    elif r["action"] == "free" and r["addr"] in live:
+		        assert int(r["size"]) == live.pop(r["addr"])
+	PY
+}
+
+@test "torch: a pickle of plain data for every Python, that reads back the same" {
+	gpumemsnap convert --to torch "$data/solver.json" >s.pickle
+	python3 - s.pickle <<-'PY'
+		import pickle, pickletools, sys
+		raw = open(sys.argv[1], "rb").read()
+		ops = {op.name for op, _, _ in pickletools.genops(raw)}
+		assert not ops & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "NEWOBJ"}, ops
+		d = pickle.loads(raw)
+		assert set(d) == {"segments", "device_traces", "allocator_settings", "external_annotations"}
+		live = {}
+		for trace in d["device_traces"]:
+		    for e in trace:
+		        assert all(set(f) == {"name", "filename", "line"} for f in e["frames"])
+		        if e["action"] == "alloc":
+		            live[e["addr"]] = e["size"]
+		        elif e["action"] == "free_completed":
+		            live.pop(e["addr"], None)
+		blocks = {b["address"]: b["requested_size"] for s in d["segments"] for b in s["blocks"] if b["state"] == "active_allocated"}
+		assert {a: s for a, s in live.items() if a not in blocks} == {}
+		for s in d["segments"]:
+		    assert s["total_size"] == sum(b["size"] for b in s["blocks"])
+	PY
+	run bash -c 'diff <(gpumemsnap report --format json s.pickle | jq ".snapshots[0].devices[0].requested | {peak, end}") \
+		<(gpumemsnap report --format json "$1" | jq ".snapshots[0].devices[0].requested | {peak, end}")' _ "$data/solver.json"
+	[ "$status" -eq 0 ]
+}
+
+@test "the ending of the output's name chooses the format; an unknown one is refused" {
+	gpumemsnap convert "$data/solver.json" -o x.csv
+	head -1 x.csv | grep -q '^event,t_ns,'
+	run gpumemsnap convert --to nonsense "$data/solver.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"'nonsense' is no format; there are: json, folded"* ]]
+}
+
+@test "a pickle is not written to a terminal" {
+	run script -qec "gpumemsnap convert --to torch '$data/solver.json'" /dev/null
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"gpumemsnap convert --to torch > out.pickle"* ]]
+}
