@@ -43,7 +43,9 @@ pic       = $(patsubst %.c,$(B)/pic/%.o,$(1))
 CLI_OBJ   := $(call obj,$(CLI_SRC) $(CORE_SRC))
 LIB_OBJ   := $(filter-out $(B)/obj/src/cli/main.o,$(CLI_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-FAULT_BIN := $(if $(HAVE_CUDA),$(patsubst tests/fault/%.c,$(B)/tests/fault/%,$(FAULT_SRC)))
+FAULT_LIB := $(filter tests/fault/lib%,$(FAULT_SRC))
+FAULT_BIN := $(if $(HAVE_CUDA),$(patsubst tests/fault/%.c,$(B)/tests/fault/%,$(filter-out $(FAULT_LIB),$(FAULT_SRC))) \
+             $(patsubst tests/fault/%.c,$(B)/tests/fault/%.so,$(FAULT_LIB)))
 BENCH_BIN := $(if $(HAVE_CUDA),$(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)))
 STRESS_BIN := $(if $(HAVE_CUDA),$(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(STRESS_SRC)))
 SAMPLE_BIN := $(if $(HAVE_CUDA),$(patsubst samples/%.c,$(B)/samples/%,$(SAMPLE_SRC)))
@@ -92,7 +94,7 @@ $(L)/libgpumemsnap.so: $(call pic,$(REC_SRC)) $(wildcard src/record/*.map)
 $(L)/sim/libcuda.so.1: $(call pic,$(SIM_SRC)) $(wildcard src/simcuda/*.map)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs,-Bsymbolic -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
 		-o $@ $(filter %.o,$^) $(LDFLAGS) -lpthread
 	@ln -sf libcuda.so.1 $(@D)/libcuda.so
 $(L)/libgpumemcache.so: $(call pic,$(SHIM_SRC) $(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/shim*.map)
@@ -127,6 +129,14 @@ $(B)/samples/%: samples/%.c $(GUESTS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1 -lpthread
+$(B)/tests/fault/lib%.so: tests/fault/lib%.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -shared -fPIC -MF $@.d -o $@ $< -ldl
+$(B)/tests/fault/linked: tests/fault/linked.c $(GUESTS)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1
 $(B)/tests/fault/%: tests/fault/%.c $(GUESTS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)

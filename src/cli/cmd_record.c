@@ -224,35 +224,49 @@ done:
 
 /* --- while it runs --- */
 
-/* How many snapshots this process asked for that were not written yet. */
-static uint64_t wanted_snapshots(struct session *s, const struct spools_entry *spool)
+/* How many of this spool's snapshots were written so far. */
+static uint64_t *written_snapshots(struct session *s, const struct spools_entry *spool)
 {
-	uint64_t wanted;
 	size_t i;
 
 	for (i = 0; i < s->n_seen; i++)
 		if (s->seen[i].pid == spool->pid && s->seen[i].image == spool->image)
-			break;
-	if (i == s->n_seen)
-		*VEC_PUSH(s->seen, s->n_seen, s->cap_seen) = (struct seen){spool->pid, spool->image, 0};
-	wanted = spool->info.snapshots - s->seen[i].snapshots;
-	s->seen[i].snapshots = spool->info.snapshots;
-	return wanted;
+			return &s->seen[i].snapshots;
+	*VEC_PUSH(s->seen, s->n_seen, s->cap_seen) = (struct seen){spool->pid, spool->image, 0};
+	return &s->seen[s->n_seen - 1].snapshots;
 }
 
+static int write_requests(struct session *s, const struct spools_entry *spool, uint64_t *written, struct err *e)
+{
+	struct spool_requests q;
+	int rc = spool_requests(spool->path, &q, e);
+
+	for (; !rc && *written < q.n; ++*written) {
+		const struct spool_request *r = &q.v[*written];
+		struct harvest_moment at = {r->name, r->t_ns};
+		char word[32];
+
+		if (!r->name[0]) {
+			snprintf(word, sizeof word, "dump%u", ++s->dumps);
+			at.word = word;
+		}
+		rc = harvest_now(&s->harvest, &s->plan, spool, &at, e);
+	}
+	free(q.v);
+	return rc;
+}
+
+/* The snapshots the program's processes asked for since the last look. */
 static void write_wanted_snapshots(struct session *s)
 {
 	struct spools_entry *v;
 	size_t i, n = spools_list(s->spools.dir, &v);
 
 	for (i = 0; i < n; i++) {
+		uint64_t *written = written_snapshots(s, &v[i]);
 		struct err e = {0};
-		char word[32];
 
-		if (!wanted_snapshots(s, &v[i]))
-			continue;
-		snprintf(word, sizeof word, "dump%u", ++s->dumps);
-		if (harvest_now(&s->harvest, &s->plan, &v[i], word, &e))
+		if (v[i].info.snapshots > *written && write_requests(s, &v[i], written, &e))
 			fprintf(stderr, "gpumemsnap: no snapshot: %s: %s\n", e.file, e.msg);
 	}
 	spools_list_free(v, n);
@@ -291,6 +305,7 @@ static int wait_for_all(struct session *s)
 		write_wanted_snapshots(s);
 		running = still_running(s);
 	}
+	write_wanted_snapshots(s);
 	return status;
 }
 

@@ -149,14 +149,15 @@ static int write_one(struct harvest *h, const struct harvest_plan *plan, struct 
 
 /* `always`: even if nothing happened in it. */
 static int harvest_spool(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool,
-			 const char *word, bool alone, bool always, struct err *e)
+			 const struct harvest_moment *at, bool alone, bool always, struct err *e)
 {
 	struct spool_info info;
 	struct model m;
 	char *path = NULL;
 	int rc = -1;
+	long n;
 
-	if (recording_read(&m, spool->path, 0, &info, e))
+	if (recording_read(&m, spool->path, at ? at->until_ns : 0, &info, e))
 		return -1;
 	tell_end(&m, plan, &info, child_is_running(info.pid) && info.state == SPOOL_RUNNING);
 	if (!always && !m.ev.n && !m.n_phases) {
@@ -164,8 +165,14 @@ static int harvest_spool(struct harvest *h, const struct harvest_plan *plan, con
 	} else if ((path = name_for(h, plan, spool, alone, e))) {
 		if (plan->sampler)
 			sampler_add(plan->sampler, &m);
-		if (word)
-			add_word(&path, word);
+		if (at)
+			add_word(&path, at->word);
+		for (n = 2; at && is_used(h, path); n++) {
+			free(path);
+			path = name_for(h, plan, spool, alone, e);
+			add_word(&path, at->word);
+			add_number(&path, n);
+		}
 		rc = write_one(h, plan, &m, path, e);
 	}
 	free(path);
@@ -173,11 +180,11 @@ static int harvest_spool(struct harvest *h, const struct harvest_plan *plan, con
 	return rc;
 }
 
-int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool, const char *word,
-		struct err *e)
+int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool,
+		const struct harvest_moment *at, struct err *e)
 {
 	torch_level_ask(spool->path, 10000);
-	return harvest_spool(h, plan, spool, word, spool->pid == plan->main_pid, true, e);
+	return harvest_spool(h, plan, spool, at, spool->pid == plan->main_pid, true, e);
 }
 
 static bool used_gpu(const struct spools_entry *spool)

@@ -26,9 +26,13 @@ struct harvest {
 
 /* Write them all. On error what was written stays, and the spools are to be kept. */
 int harvest_all(struct harvest *h, const struct harvest_plan *plan, struct err *e);
-/* One snapshot of a running process as of now; `word` tells it from the others ("dump1"). */
-int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool, const char *word,
-		struct err *e);
+/* One snapshot of a process as of a moment, under the output's name with a word. */
+struct harvest_moment {
+	const char *word; /* tells it from the others: "dump1", "after-warmup" */
+	int64_t until_ns; /* since the recording began; 0 = now */
+};
+int harvest_now(struct harvest *h, const struct harvest_plan *plan, const struct spools_entry *spool,
+		const struct harvest_moment *at, struct err *e);
 /* The summary of a snapshot that was written, in a few lines on standard error. */
 void harvest_tell(const struct model *m, const char *path);
 void harvest_free(struct harvest *h);

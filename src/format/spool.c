@@ -198,7 +198,24 @@ static void find_chunks(struct spool_reader *r)
 	}
 }
 
-static void reader_free(struct spool_reader *r)
+int spool_open(struct spool_reader *r, const struct input *in, struct err *e)
+{
+	r->data = in->data;
+	r->n = in->n;
+	r->name = in->name;
+	if (in->n < sizeof r->h)
+		return err_set(e, ERR_INPUT, in->name, (int64_t)in->n, "is too short for a spool");
+	memcpy(&r->h, in->data, sizeof r->h);
+	if (check_header(&r->h, in->name, e))
+		return -1;
+	end_texts(&r->h);
+	if (r->h.file_bytes < r->n)
+		r->n = r->h.file_bytes;
+	find_chunks(r);
+	return 0;
+}
+
+void spool_close(struct spool_reader *r)
 {
 	void *owned[] = {r->runs,    r->tables,  r->lives, r->string,	    r->thread,	 r->stream, r->pool,
 			 r->context, r->stack,	 r->place, r->place_frames, r->live_row, r->open,   r->pycode};
@@ -219,23 +236,16 @@ static void reader_free(struct spool_reader *r)
 static int read_spool(const struct input *in, struct model *m, const struct spool_options *o, struct spool_info *info,
 		      struct err *e)
 {
-	struct spool_reader r = {.data = in->data, .n = in->n, .name = in->name, .m = m, .o = o};
+	struct spool_reader r = {.m = m, .o = o};
 
-	if (in->n < sizeof r.h)
-		return err_set(e, ERR_INPUT, in->name, (int64_t)in->n, "is too short for a spool");
-	memcpy(&r.h, in->data, sizeof r.h);
-	if (check_header(&r.h, in->name, e))
+	if (spool_open(&r, in, e))
 		return -1;
-	end_texts(&r.h);
-	if (r.h.file_bytes < r.n)
-		r.n = r.h.file_bytes;
 	r.until_ns = o && o->until_ns > 0 ? r.h.start_ns + (uint64_t)o->until_ns : UINT64_MAX;
-	find_chunks(&r);
 	tell_header(&r);
 	spool_tables_read(&r);
 	spool_events_read(&r);
 	fill_info(info, &r.h, r.events);
-	reader_free(&r);
+	spool_close(&r);
 	return 0;
 }
 

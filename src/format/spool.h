@@ -52,6 +52,19 @@ struct spool_options {
 int spool_read(struct model *m, const char *path, const struct spool_options *o, struct spool_info *info,
 	       struct err *e);
 
+/* The snapshots the process asked for (gms_snapshot, the trigger signal), oldest first; as many as
+ * spool_info.snapshots says, unless a flight recorder has dropped some. The caller frees v. */
+struct spool_request {
+	int64_t t_ns; /* since the recording began: spool_options.until_ns */
+	bool by_signal;
+	char name[64]; /* fit for a file name; "" = none given */
+};
+struct spool_requests {
+	struct spool_request *v;
+	size_t n, cap;
+};
+int spool_requests(const char *path, struct spool_requests *out, struct err *e);
+
 /* formats.def */
 bool spool_probe(const struct input *in);
 int spool_format_read(const struct input *in, struct model *m, struct err *e);

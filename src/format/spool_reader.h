@@ -94,6 +94,10 @@ struct spool_reader {
 	size_t n_open, cap_open;
 };
 
+/* spool.c: check the header and find the chunks; r->m is the caller's */
+int spool_open(struct spool_reader *r, const struct input *in, struct err *e);
+void spool_close(struct spool_reader *r);
+
 /* spool_tables.c */
 void spool_tables_read(struct spool_reader *r);
 /* The record at `at`, which ends before `end`: its length in bytes, 0 if there is none. */

@@ -263,7 +263,8 @@ static void last_samples(void)
 	unsigned d;
 	int saved;
 
-	if (rec_mode() != REC_ALL || !(lane = rec_begin(REC_SITE, &saved)))
+	/* A fork's child that never touched the GPU stays asleep. */
+	if (!rec_running() || rec_mode() != REC_ALL || !(lane = rec_begin(REC_SITE, &saved)))
 		return;
 	for (d = 0; d < REC_DEVICES; d++) {
 		if (!described[d] || !primary[d] ||

@@ -200,7 +200,23 @@ bool rec_real_exists(enum driver_row row)
 /* --- dlsym and dlvsym ------------------------------------------------------------------------------------ */
 static char pass_on; /* its address means: let the real function answer */
 
-static void *answer(void *handle, const char *name, const char *version)
+static bool same_object(const void *a, const void *b)
+{
+	Dl_info x, y;
+
+	return dladdr(a, &x) && dladdr(b, &y) && x.dli_fbase == y.dli_fbase;
+}
+
+/* Does the caller wrap this function itself, and comes after us? It gets the driver's own: ours would
+ * only come back to it. */
+static bool wraps_too(enum driver_row row, const void *found, const void *caller)
+{
+	const void *next = find_real(row, false);
+
+	return next && next != found && same_object(next, caller);
+}
+
+static void *answer(void *handle, const char *name, const char *version, const void *caller)
 {
 	int row;
 	void *p;
@@ -215,6 +231,8 @@ static void *answer(void *handle, const char *name, const char *version)
 	if (handle == RTLD_DEFAULT)
 		return find_real((enum driver_row)row, false) ? rec_wrapper((enum driver_row)row) : rec_next(name);
 	p = version ? next_dlvsym(handle, name, version) : next_dlsym(handle, name);
+	if (p && wraps_too((enum driver_row)row, p, caller))
+		return p;
 	if (p && (p == driver_symbol(name, false) || p == find_real((enum driver_row)row, false)))
 		return rec_wrapper((enum driver_row)row);
 	if (p && p == rec_wrapper((enum driver_row)row) && !find_real((enum driver_row)row, false))
@@ -232,7 +250,7 @@ static void *answer(void *handle, const char *name, const char *version)
 
 REC_EXPORT JUMPS void *dlsym(void *restrict handle, const char *restrict name)
 {
-	void *p = answer(handle, name, NULL);
+	void *p = answer(handle, name, NULL, __builtin_return_address(0));
 
 	if (p != &pass_on)
 		return p;
@@ -241,7 +259,7 @@ REC_EXPORT JUMPS void *dlsym(void *restrict handle, const char *restrict name)
 
 REC_EXPORT JUMPS void *dlvsym(void *restrict handle, const char *restrict name, const char *restrict version)
 {
-	void *p = answer(handle, name, version);
+	void *p = answer(handle, name, version, __builtin_return_address(0));
 
 	if (p != &pass_on)
 		return p;

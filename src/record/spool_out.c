@@ -180,7 +180,7 @@ void rec_spool_forget(void)
 }
 
 /* --- growing ------------------------------------------------------------------------------------------ */
-static bool grow(uint32_t chunks)
+static int grow_by(uint32_t chunks)
 {
 	struct spool_header *h = rec_head;
 	off_t from = (off_t)h->file_bytes;
@@ -192,14 +192,24 @@ static bool grow(uint32_t chunks)
 		error = errno;
 	if (fd >= 0)
 		syscall(SYS_close, fd);
-	if (error) {
-		rec_trouble(error, "cannot grow the spool");
-		return false;
-	}
+	if (error)
+		return error;
 	fresh = p;
 	fresh_end = p + bytes;
 	__atomic_store_n(&h->file_bytes, h->file_bytes + bytes, __ATOMIC_RELEASE);
-	return true;
+	return 0;
+}
+
+/* By so many chunks, or by fewer if there is no more room. */
+static bool grow(uint32_t chunks)
+{
+	int error = grow_by(chunks);
+
+	while (error && chunks > 1)
+		error = grow_by(chunks /= 2);
+	if (error)
+		rec_trouble(error, "cannot grow the spool");
+	return !error;
 }
 
 /* May the file still grow by an extent (which is made smaller to fit)? */

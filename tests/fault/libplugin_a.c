@@ -1,0 +1,22 @@
+/* libplugin_a.c: a plugin that allocates through what it is given, and is then unloaded. */
+#include <cuda.h>
+
+CUdeviceptr plugin_run(CUresult (*alloc)(CUdeviceptr *, size_t), size_t bytes);
+CUdeviceptr plugin_helper_a(CUresult (*alloc)(CUdeviceptr *, size_t), size_t bytes);
+
+__attribute__((noinline)) CUdeviceptr plugin_helper_a(CUresult (*alloc)(CUdeviceptr *, size_t), size_t bytes)
+{
+	CUdeviceptr p = 0;
+
+	alloc(&p, bytes);
+	__asm__ volatile("" ::: "memory");
+	return p;
+}
+
+CUdeviceptr plugin_run(CUresult (*alloc)(CUdeviceptr *, size_t), size_t bytes)
+{
+	CUdeviceptr p = plugin_helper_a(alloc, bytes);
+
+	__asm__ volatile("" ::: "memory");
+	return p;
+}
