@@ -63,13 +63,13 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 @test "fork: the child has a recording of its own, made when it first uses the GPU" {
 	local how
 	rec "$F/forks" fork # the driver refuses a context inherited by fork: 6 failures
-	[ "$(cat ./s.json* | jq '[.failures[]] | length' | sort -n | tr '\n' ' ')" = "0 6 " ]
+	[ "$(cat ./s.*json | jq '[.failures[]] | length' | sort -n | tr '\n' ' ')" = "0 6 " ]
 	for how in raw_fork fork_exec vfork_exec spawn system; do
-		rm -f s.json*
+		rm -f s.*
 		rec "$F/forks" $how
 		[ "$status" -eq 0 ]
-		[ "$(find . -name 's.json*' | wc -l)" -eq 2 ]
-		[ "$(cat ./s.json* | jq '.ops as $o | [.events[] | select($o[.[1]] == "device.alloc")] | length' | sort -n |
+		[ "$(find . -name 's.*json' | wc -l)" -eq 2 ]
+		[ "$(cat ./s.*json | jq '.ops as $o | [.events[] | select($o[.[1]] == "device.alloc")] | length' | sort -n |
 			tr '\n' ' ')" = "6 20 " ]
 	done
 }
@@ -77,10 +77,10 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 @test "a child that never uses the GPU leaves nothing, and its parent's recording is untouched" {
 	local how
 	for how in fork_unused fork_exit vfork_exit; do
-		rm -f s.json*
+		rm -f s.*
 		rec "$F/forks" $how
 		[ "$status" -eq 0 ]
-		[ "$(find . -name 's.json*' | wc -l)" -eq 1 ]
+		[ "$(find . -name 's.*json' | wc -l)" -eq 1 ]
 		[ "$(events device.alloc) $(jq .meta.complete s.json)" = "20 true" ]
 	done
 }
