@@ -126,7 +126,8 @@ uint32_t pickle_intern(struct pickle *p, const void *s, size_t n)
 		if (have->n == n && !memcmp(have->s, s, n))
 			return p->string_slot[i] - 1;
 	}
-	*VEC_PUSH(p->strings, p->n_strings, p->cap_strings) = (struct pickle_string){.s = s, .n = (uint32_t)n};
+	*VEC_PUSH(p->strings, p->n_strings, p->cap_strings) =
+	    (struct pickle_string){.s = s, .n = (uint32_t)n};
 	p->string_slot[i] = (uint32_t)p->n_strings;
 	return (uint32_t)p->n_strings - 1;
 }
@@ -164,7 +165,8 @@ int pickle_memo_get(struct pickle *p, uint64_t index, pickle_word *out)
 	if (!place || *place == MEMO_UNSET)
 		place = map64_find(&p->far_memo, index);
 	if (!place)
-		return pickle_fail(p, "the pickle uses value %llu before storing it", (unsigned long long)index);
+		return pickle_fail(p, "the pickle uses value %llu before storing it",
+		                   (unsigned long long)index);
 	*out = pickle_tag(*place) == PICKLE_BOXED ? p->boxes[pickle_index(*place)] : *place;
 	return 0;
 }

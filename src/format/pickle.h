@@ -14,8 +14,8 @@
 #ifndef FORMAT_PICKLE_H
 #define FORMAT_PICKLE_H
 
-#include "base/hash.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,15 @@
 
 /* A value. The low three bits say which kind, the rest is a signed integer or an index. */
 typedef uint64_t pickle_word;
-enum pickle_tag { PICKLE_INT, PICKLE_OBJECT, PICKLE_STRING, PICKLE_BIG, PICKLE_FLOAT, PICKLE_ATOM, PICKLE_BOXED = 7 };
+enum pickle_tag {
+	PICKLE_INT,
+	PICKLE_OBJECT,
+	PICKLE_STRING,
+	PICKLE_BIG,
+	PICKLE_FLOAT,
+	PICKLE_ATOM,
+	PICKLE_BOXED = 7
+};
 enum { PICKLE_NONE, PICKLE_FALSE, PICKLE_TRUE }; /* the atoms */
 
 static inline enum pickle_tag pickle_tag(pickle_word w)
@@ -40,7 +48,14 @@ static inline pickle_word pickle_make(enum pickle_tag tag, uint64_t payload)
 }
 
 /* A list (or tuple, set) or dict. kind is one of these, or PICKLE_CLIENT + n as the client likes. */
-enum { PICKLE_EMPTY_LIST, PICKLE_EMPTY_DICT, PICKLE_HELD_LIST, PICKLE_HELD_DICT, PICKLE_OPAQUE, PICKLE_CLIENT };
+enum {
+	PICKLE_EMPTY_LIST,
+	PICKLE_EMPTY_DICT,
+	PICKLE_HELD_LIST,
+	PICKLE_HELD_DICT,
+	PICKLE_OPAQUE,
+	PICKLE_CLIENT
+};
 struct pickle_object {
 	uint32_t kind : 5, at : 27; /* there is one per dict and list of the file: they are kept small */
 };
@@ -61,11 +76,12 @@ enum pickle_part {
 };
 struct pickle_client {
 	/* A complete dict of n pairs (key, value, key, value …): say in *as what it becomes. */
-	int (*dict)(void *arg, struct pickle *p, const pickle_word *pairs, size_t n, struct pickle_object *as);
+	int (*dict)(void *arg, struct pickle *p, const pickle_word *pairs, size_t n,
+	            struct pickle_object *as);
 	/* n items are put at the end of the list. PICKLE_KEEP: the machine holds the list's items and offers
 	 * them all together, as the last part, when it is complete. */
-	enum pickle_answer (*list)(void *arg, struct pickle *p, struct pickle_object *list, const pickle_word *item,
-	                           size_t n, enum pickle_part part);
+	enum pickle_answer (*list)(void *arg, struct pickle *p, struct pickle_object *list,
+	                           const pickle_word *item, size_t n, enum pickle_part part);
 	/* The items of a list that the client has taken and now wants kept; NULL out: only how many. */
 	size_t (*unfold)(void *arg, const struct pickle_object *list, pickle_word *out);
 	void *arg;
@@ -98,7 +114,7 @@ struct pickle {
 	struct pickle_held {
 		pickle_word *v;
 		size_t n, cap;
-	} *held;
+	} * held;
 	size_t n_held, cap_held, live_held;
 	uint32_t *spare_held;
 	size_t n_spare, cap_spare;

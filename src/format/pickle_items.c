@@ -65,7 +65,8 @@ static int complete(struct pickle *p, pickle_word w)
 	if (was.kind != PICKLE_HELD_LIST && was.kind != PICKLE_HELD_DICT)
 		return 0;
 	items = p->held[was.at];
-	p->held[was.at] = (struct pickle_held){0}; /* what is inside is complete: nothing is held again meanwhile */
+	p->held[was.at] =
+	    (struct pickle_held){0}; /* what is inside is complete: nothing is held again meanwhile */
 	o->at = 0;
 	if (was.kind == PICKLE_HELD_DICT) {
 		o->kind = PICKLE_OPAQUE;
@@ -91,7 +92,8 @@ static inline int complete_all(struct pickle *p, const pickle_word *item, size_t
 	return 0;
 }
 
-static int list_add(struct pickle *p, pickle_word list, const pickle_word *item, size_t n, enum pickle_part part)
+static int list_add(struct pickle *p, pickle_word list, const pickle_word *item, size_t n,
+                    enum pickle_part part)
 {
 	struct pickle_object *o = pickle_object(p, list);
 
@@ -115,7 +117,8 @@ static int list_add(struct pickle *p, pickle_word list, const pickle_word *item,
 	return 0;
 }
 
-static int dict_add(struct pickle *p, pickle_word dict, const pickle_word *pairs, size_t n, enum pickle_part part)
+static int dict_add(struct pickle *p, pickle_word dict, const pickle_word *pairs, size_t n,
+                    enum pickle_part part)
 {
 	struct pickle_object *o = pickle_object(p, dict);
 
@@ -171,7 +174,7 @@ static int add(struct pickle *p, bool dict, size_t from, enum pickle_part part)
 		return pickle_fail(p, "the pickle adds items to something that cannot hold them");
 	rc = !n     ? 0
 	     : dict ? dict_add(p, into, p->stack + from, n / 2, part)
-		    : list_add(p, into, p->stack + from, n, part);
+	            : list_add(p, into, p->stack + from, n, part);
 	p->n = from;
 	return rc;
 }
@@ -201,7 +204,7 @@ int pickle_collect(struct pickle *p, unsigned kind, size_t from)
 	if (dict && n % 2)
 		return pickle_fail(p, "a dict of the pickle has a key without a value");
 	if (n && (dict ? dict_add(p, w, p->stack + from, n / 2, PICKLE_LAST)
-		       : list_add(p, w, p->stack + from, n, PICKLE_LAST)))
+	               : list_add(p, w, p->stack + from, n, PICKLE_LAST)))
 		return -1;
 	if (from == p->cap)
 		p->stack = mem_resize(p->stack, p->cap = p->cap * 2 + 64, sizeof *p->stack);

@@ -37,7 +37,8 @@ int pickle_stop(struct pickle *p, pickle_word *result);
 
 /* pickle_rare.c: every opcode that pickle_run does not know. */
 int pickle_rare(struct pickle *p, unsigned op);
-pickle_word pickle_long(struct pickle *p, const unsigned char *s, size_t n); /* little-endian two's complement */
+pickle_word pickle_long(struct pickle *p, const unsigned char *s,
+                        size_t n); /* little-endian two's complement */
 
 /* pickle_text.c: the forms that are text up to a line's end. */
 int pickle_text_value(struct pickle *p, unsigned op, pickle_word *out);

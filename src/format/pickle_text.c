@@ -63,7 +63,8 @@ static int integer(struct pickle *p, unsigned op, pickle_word *out)
 
 	if (!s)
 		return -1;
-	if (op == 'I' && n == 2 && s[0] == '0' && (s[1] == '0' || s[1] == '1')) { /* I00, I01 are the booleans */
+	if (op == 'I' && n == 2 && s[0] == '0' &&
+	    (s[1] == '0' || s[1] == '1')) { /* I00, I01 are the booleans */
 		*out = pickle_make(PICKLE_ATOM, s[1] == '1' ? PICKLE_TRUE : PICKLE_FALSE);
 		return 0;
 	}
@@ -107,7 +108,8 @@ static void add_utf8(struct text *t, uint32_t c)
 		b[0] = (char)(0xc0 | c >> 6), b[1] = (char)(0x80 | (c & 63));
 		text_add(t, b, 2);
 	} else if (c < 0x10000) {
-		b[0] = (char)(0xe0 | c >> 12), b[1] = (char)(0x80 | (c >> 6 & 63)), b[2] = (char)(0x80 | (c & 63));
+		b[0] = (char)(0xe0 | c >> 12), b[1] = (char)(0x80 | (c >> 6 & 63)),
+		b[2] = (char)(0x80 | (c & 63));
 		text_add(t, b, 3);
 	} else {
 		b[0] = (char)(0xf0 | c >> 18), b[1] = (char)(0x80 | (c >> 12 & 63));

@@ -5,9 +5,9 @@
  * Here the traces that count get their devices, are merged by time and get what only the whole
  * file tells: time zero, streams and pools per device, phases, the state before the first event.
  */
+#include "format/torch.h"
 #include "base/mem.h"
 #include "format/format.h"
-#include "format/torch.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,8 @@ static struct part own_rows(struct torch *t, const struct part *part, size_t n, 
 	return (struct part){at, (uint32_t)t->m->ev.n, p.device, p.host};
 }
 
-static size_t add_parts(struct torch *t, const struct pickle_object *o, bool host, struct part *part, size_t n)
+static size_t add_parts(struct torch *t, const struct pickle_object *o, bool host, struct part *part,
+                        size_t n)
 {
 	struct torch_range list = {0, 0};
 	size_t i;
@@ -50,7 +51,8 @@ static size_t add_parts(struct torch *t, const struct pickle_object *o, bool hos
 	else if (o->kind == TORCH_IS_ROWS) /* one trace instead of a list of them */
 		list.n = 1;
 	for (i = 0; i < list.n && n < MODEL_NO_DEVICE + (size_t)host; i++) {
-		struct torch_range r = o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : t->traces.v[list.first + i];
+		struct torch_range r =
+		    o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : t->traces.v[list.first + i];
 
 		struct part p = {r.first, r.first + r.n, host ? MODEL_NO_DEVICE : (uint8_t)i, host};
 
@@ -186,11 +188,11 @@ static void add_phases(struct torch *t)
 			*at = outer[*at - 1];
 			continue;
 		}
-		*VEC_PUSH(m->phases, m->n_phases, m->cap_phases) = (struct phase){
-			.name = mark->name,
-			.device = mark->device,
-			.begin_ns = when,
-			.end_ns = mark->stage == TORCH_START ? INT64_MAX : when};
+		*VEC_PUSH(m->phases, m->n_phases, m->cap_phases) =
+		    (struct phase){.name = mark->name,
+		                   .device = mark->device,
+		                   .begin_ns = when,
+		                   .end_ns = mark->stage == TORCH_START ? INT64_MAX : when};
 		if (mark->stage == TORCH_START) {
 			outer[m->n_phases - 1] = fresh ? 0 : *at;
 			*at = (uint32_t)m->n_phases;
@@ -256,18 +258,21 @@ static const struct final_segment *segment_of(const struct model *m, uint8_t dev
 		else
 			hi = mid;
 	}
-	if (!lo || m->segments[lo - 1].device != device || addr - m->segments[lo - 1].addr >= m->segments[lo - 1].size)
+	if (!lo || m->segments[lo - 1].device != device ||
+	    addr - m->segments[lo - 1].addr >= m->segments[lo - 1].size)
 		return NULL;
 	return &m->segments[lo - 1];
 }
 
 /* model_pool, with the last answer for small and for large kept. */
-static uint16_t pool_of(struct model *m, const uint64_t id[2], uint8_t device, uint8_t small, uint16_t last[3])
+static uint16_t pool_of(struct model *m, const uint64_t id[2], uint8_t device, uint8_t small,
+                        uint16_t last[3])
 {
 	const struct pool_info *p = &m->pools[last[small]];
 
 	if (p->device != device || p->small != small || p->id[0] != id[0] || p->id[1] != id[1])
-		last[small] = model_pool(m, &(struct pool_info){.id = {id[0], id[1]}, .device = device, .small = small});
+		last[small] = model_pool(
+		    m, &(struct pool_info){.id = {id[0], id[1]}, .device = device, .small = small});
 	return last[small];
 }
 
@@ -282,7 +287,7 @@ static void set_pools(struct torch *t)
 	size_t i, row;
 
 	for (i = 0; i < m->n_segments; i++)
-		private |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
+	private |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
 	for (row = 0; row < c->n; row++) {
 		const struct final_segment *s = NULL;
 		const uint64_t *id = t->pairs.v[c->pool[row]].id;
@@ -312,9 +317,9 @@ static void judge_history(struct torch *t)
 
 		most = n > most ? n : most;
 	}
-	m->history = most <= 1                           ? HISTORY_NONE /* one event: a ring of size 1 */
-		     : m->n_initial || t->overflowed ? HISTORY_PARTIAL
-							 : HISTORY_COMPLETE;
+	m->history = most <= 1                       ? HISTORY_NONE /* one event: a ring of size 1 */
+	             : m->n_initial || t->overflowed ? HISTORY_PARTIAL
+	                                             : HISTORY_COMPLETE;
 	if (t->overflowed)
 		model_note(m, NOTE_INFO, "the recorder's ring was full: its oldest events were overwritten");
 }
@@ -329,13 +334,15 @@ static int assemble(struct torch *t, pickle_word top)
 		t->segments = *o;
 		t->has_segments = true;
 	} else if (!o || o->kind != TORCH_IS_TOP) {
-		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1,
-			       "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");
+		return err_set(
+		    t->p.e, ERR_INPUT, t->p.in->name, -1,
+		    "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");
 	}
 	for (left = 0; t->p.at + left < t->p.end && !t->p.at[left];)
 		left++;
 	if (t->p.at + left < t->p.end)
-		model_note(m, NOTE_WARNING, "%td bytes after the end of the pickle are left out", t->p.end - t->p.at);
+		model_note(m, NOTE_WARNING, "%td bytes after the end of the pickle are left out",
+		           t->p.end - t->p.at);
 	m->source = SOURCE_TORCH;
 	keep_segments(t);
 	order_rows(t);

@@ -13,6 +13,7 @@
 #include "model/model.h"
 
 /* Strings that mean something. The pickle machine knows them by these numbers. */
+/* clang-format off */
 #define TORCH_KEYS(X)                                                                                        \
 	X(action) X(addr) X(size) X(stream) X(time_us) X(frames) X(device_free) X(device) X(pool_id)         \
 	X(name) X(filename) X(line)                                                                          \
@@ -35,6 +36,7 @@ enum torch_word {
 	TORCH_VALUES(X) TORCH_N_WORDS
 #undef X
 };
+/* clang-format on */
 
 /* What the objects of the pickle become. */
 enum torch_kind {
@@ -65,18 +67,18 @@ struct torch {
 	struct torch_sites {
 		struct torch_site {
 			uint32_t first, n, stack;
-		} *v;
+		} * v;
 		uint32_t *words, *slot, *frames;
 		size_t n, cap, n_words, cap_words, mask, cap_frames;
 	} sites;
 	struct torch_ranges {
 		struct torch_range *v;
 		size_t n, cap;
-	} ranges, traces; /* traces: the rows of each */
+	} ranges, traces;    /* traces: the rows of each */
 	struct torch_pairs { /* pool ids; the first is (0, 0) */
 		struct torch_pair {
 			uint64_t id[2];
-		} *v;
+		} * v;
 		size_t n, cap;
 		struct map64 at;
 	} pairs;
@@ -84,7 +86,7 @@ struct torch {
 		struct torch_past {
 			uint64_t size;
 			uint32_t stack;
-		} *v;
+		} * v;
 		size_t n, cap;
 	} past;
 	struct torch_texts {
@@ -100,10 +102,11 @@ struct torch {
 		struct torch_mark {
 			int64_t time_us;
 			uint32_t name; /* of the model */
-			uint32_t row;  /* a user_defined entry: its device is not known yet; UINT32_MAX if none */
+			uint32_t
+			    row; /* a user_defined entry: its device is not known yet; UINT32_MAX if none */
 			uint8_t device;
 			uint8_t stage; /* TORCH_START, TORCH_END, or other: an instant */
-		} *v;
+		} * v;
 		size_t n, cap;
 	} marks;
 	struct torch_streams { /* as numbered in the stream column while reading */

@@ -37,24 +37,25 @@ static void note_action(struct torch *t, pickle_word action)
 		return;
 	t->odd_actions[t->n_odd++] = name;
 	if (name == UINT32_MAX)
-		model_note(t->m, NOTE_INFO, "trace entries whose action is no text are not understood and left out");
+		model_note(t->m, NOTE_INFO,
+		           "trace entries whose action is no text are not understood and left out");
 	else
 		model_note(t->m, NOTE_INFO, "trace entries with the unknown action \"%s\" are left out",
-			   model_text(t->m, torch_text_of(t, action)));
+		           model_text(t->m, torch_text_of(t, action)));
 }
 
 static const uint8_t op_of[TORCH_N_WORDS] = {
-	[TORCH_alloc] = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC),
-	[TORCH_free_requested] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED),
-	[TORCH_free_completed] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE),
-	[TORCH_oom] = GMS_OP(GMS_K_BLOCK, GMS_A_FAIL),
-	[TORCH_segment_alloc] = GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC),
-	[TORCH_segment_free] = GMS_OP(GMS_K_SEGMENT, GMS_A_FREE),
-	[TORCH_segment_map] = GMS_OP(GMS_K_SEGMENT, GMS_A_MAP),
-	[TORCH_segment_unmap] = GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP),
-	[TORCH_snapshot] = GMS_OP(GMS_K_TRACE, GMS_A_INFO),
-	[TORCH_user_defined] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
-	[TORCH_annotate] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
+    [TORCH_alloc] = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC),
+    [TORCH_free_requested] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED),
+    [TORCH_free_completed] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE),
+    [TORCH_oom] = GMS_OP(GMS_K_BLOCK, GMS_A_FAIL),
+    [TORCH_segment_alloc] = GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC),
+    [TORCH_segment_free] = GMS_OP(GMS_K_SEGMENT, GMS_A_FREE),
+    [TORCH_segment_map] = GMS_OP(GMS_K_SEGMENT, GMS_A_MAP),
+    [TORCH_segment_unmap] = GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP),
+    [TORCH_snapshot] = GMS_OP(GMS_K_TRACE, GMS_A_INFO),
+    [TORCH_user_defined] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
+    [TORCH_annotate] = GMS_OP(GMS_K_TRACE, GMS_A_OTHER),
 };
 
 /* A user_defined entry: its innermost frame has START or END as name and the label as file. */
@@ -68,9 +69,9 @@ static void mark_user_defined(struct torch *t, const struct event *ev)
 	if (!f)
 		return;
 	mark.name = f->file;
-	mark.stage = !strcmp(model_text(t->m, f->function), "START")  ? TORCH_START
-		     : !strcmp(model_text(t->m, f->function), "END") ? TORCH_END
-								      : 0;
+	mark.stage = !strcmp(model_text(t->m, f->function), "START") ? TORCH_START
+	             : !strcmp(model_text(t->m, f->function), "END") ? TORCH_END
+	                                                             : 0;
 	*VEC_PUSH(t->marks.v, t->marks.n, t->marks.cap) = mark;
 }
 
@@ -84,7 +85,8 @@ int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_
 	if (t->m->ev.n >= PICKLE_MAX)
 		return pickle_fail(&t->p, "more than %u trace entries", PICKLE_MAX);
 	ev.op = action < TORCH_N_WORDS ? op_of[action] : 0;
-	placed = torch_bits(t, d, TORCH_addr, &ev.addr) || action == TORCH_oom || GMS_OP_KIND(ev.op) == GMS_K_TRACE;
+	placed = torch_bits(t, d, TORCH_addr, &ev.addr) || action == TORCH_oom ||
+	         GMS_OP_KIND(ev.op) == GMS_K_TRACE;
 	if (!torch_u64(t, d, TORCH_size, &ev.size) || !placed)
 		ev.op = 0;
 	if (!ev.op) {
@@ -226,7 +228,7 @@ bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_
 		s->frames[i] = pickle_object(&t->p, item[i])->at;
 	}
 	*VEC_PUSH(s->v, s->n, s->cap) = (struct torch_site){
-		.first = (uint32_t)s->n_words, .n = (uint32_t)n, .stack = model_stack(t->m, s->frames, n)};
+	    .first = (uint32_t)s->n_words, .n = (uint32_t)n, .stack = model_stack(t->m, s->frames, n)};
 	s->n_words += n;
 	s->slot[k] = (uint32_t)s->n;
 	*at = (uint32_t)s->n - 1;

@@ -25,8 +25,9 @@ int torch_read_block(struct torch *t, const struct torch_dict *d, struct pickle_
 	if (past && !b.stack)
 		b.stack = past->stack;
 	b.state = state == TORCH_active_allocated ? BLOCK_ACTIVE
-		  : state == TORCH_active_pending_free || state == TORCH_active_awaiting_free ? BLOCK_PENDING
-											       : BLOCK_INACTIVE;
+	          : state == TORCH_active_pending_free || state == TORCH_active_awaiting_free
+	              ? BLOCK_PENDING
+	              : BLOCK_INACTIVE;
 	*VEC_PUSH(t->m->blocks, t->m->n_blocks, t->m->cap_blocks) = b;
 	as->kind = TORCH_IS_BLOCK;
 	as->at = (uint32_t)t->m->n_blocks - 1;
@@ -78,18 +79,20 @@ int torch_read_segment(struct torch *t, const struct torch_dict *d, struct pickl
 	torch_bits(t, d, TORCH_stream, &handle);
 	s.stream = model_stream(m, handle, s.device);
 	s.small = torch_word(d, TORCH_segment_type) == TORCH_small   ? 1
-		  : torch_word(d, TORCH_segment_type) == TORCH_large ? 2
-								   : 0;
-	s.expandable = HAS(d, is_expandable) && WORD(d, is_expandable) == pickle_make(PICKLE_ATOM, PICKLE_TRUE);
+	          : torch_word(d, TORCH_segment_type) == TORCH_large ? 2
+	                                                             : 0;
+	s.expandable =
+	    HAS(d, is_expandable) && WORD(d, is_expandable) == pickle_make(PICKLE_ATOM, PICKLE_TRUE);
 	if (HAS(d, segment_pool_id) && pickle_is(&t->p, WORD(d, segment_pool_id), TORCH_IS_PAIR))
-		memcpy(pool.id, t->pairs.v[pickle_object(&t->p, WORD(d, segment_pool_id))->at].id, sizeof pool.id);
+		memcpy(pool.id, t->pairs.v[pickle_object(&t->p, WORD(d, segment_pool_id))->at].id,
+		       sizeof pool.id);
 	pool.device = s.device;
 	pool.small = s.small;
 	s.pool = model_pool(m, &pool);
 	if (!place_blocks(m, &s) && !t->blocks_noted) {
 		t->blocks_noted = true;
 		model_note(m, NOTE_INCONSISTENT, "the blocks of the segment at 0x%llx do not fill it exactly",
-			   (unsigned long long)s.addr);
+		           (unsigned long long)s.addr);
 	}
 	*VEC_PUSH(m->segments, m->n_segments, m->cap_segments) = s;
 	as->kind = TORCH_IS_SEGMENT;
@@ -137,8 +140,8 @@ static bool setting_text(const struct torch *t, pickle_word w, struct text *out)
 		text_add(out, (const char *)t->p.strings[pickle_index(w)].s, t->p.strings[pickle_index(w)].n);
 	else if (pickle_tag(w) == PICKLE_ATOM)
 		text_puts(out, pickle_index(w) == PICKLE_TRUE    ? "True"
-			       : pickle_index(w) == PICKLE_FALSE ? "False"
-								 : "None");
+		               : pickle_index(w) == PICKLE_FALSE ? "False"
+		                                                 : "None");
 	else if (pickle_double(&t->p, w, &v))
 		text_printf(out, "%.15g", v);
 	else if (pickle_i64(&t->p, w, &i))
@@ -215,7 +218,7 @@ int torch_read_roundup(struct torch *t, const struct torch_dict *d, struct pickl
 		as->kind = TORCH_IS_TEXT;
 		as->at = (uint32_t)t->texts.n;
 		*VEC_PUSH(t->texts.v, t->texts.n, t->texts.cap) =
-			equal ? mem_printf("%llu", (unsigned long long)first) : mem_strdup(out.s);
+		    equal ? mem_printf("%llu", (unsigned long long)first) : mem_strdup(out.s);
 	}
 	text_free(&out);
 	return 0;

@@ -63,7 +63,7 @@ void torch_intern_words(struct torch *t)
 {
 	static const char *const word[] = {
 #define X(name) #name,
-		TORCH_KEYS(X) TORCH_VALUES(X)
+	    TORCH_KEYS(X) TORCH_VALUES(X)
 #undef X
 	};
 	size_t i;
@@ -92,12 +92,14 @@ static void read_top(struct torch *t, const struct torch_dict *d, struct pickle_
 		pickle_word key = d->pairs[2 * i];
 
 		if (pickle_tag(key) != PICKLE_STRING || pickle_index(key) >= TORCH_N_KEYS)
-			model_note(t->m, NOTE_INFO, "the key \"%s\" of the snapshot is not understood and left out",
-				   model_text(t->m, torch_text_of(t, key)));
+			model_note(t->m, NOTE_INFO,
+			           "the key \"%s\" of the snapshot is not understood and left out",
+			           model_text(t->m, torch_text_of(t, key)));
 	}
 }
 
-static int read_dict(void *arg, struct pickle *p, const pickle_word *pairs, size_t n, struct pickle_object *as)
+static int read_dict(void *arg, struct pickle *p, const pickle_word *pairs, size_t n,
+                     struct pickle_object *as)
 {
 	struct torch *t = arg;
 	struct torch_dict d;
@@ -130,7 +132,7 @@ static int read_dict(void *arg, struct pickle *p, const pickle_word *pairs, size
 	if (HAS(&d, stage) && HAS(&d, name))
 		return torch_read_annotation(t, &d);
 	if (d.has & (BIT(PYTORCH_CUDA_ALLOC_CONF) | BIT(max_split_size) | BIT(expandable_segments) |
-		     BIT(garbage_collection_threshold) | BIT(roundup_power2_divisions)))
+	             BIT(garbage_collection_threshold) | BIT(roundup_power2_divisions)))
 		return torch_read_settings(t, &d);
 	return d.has || !n ? 0 : torch_read_roundup(t, &d, as);
 }
@@ -190,20 +192,22 @@ static uint32_t place_of(struct torch *t, unsigned kind, const struct pickle_obj
 	if (kind != TORCH_IS_TRACES)
 		return o->at;
 	*VEC_PUSH(t->traces.v, t->traces.n, t->traces.cap) =
-		o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : (struct torch_range){0, 0};
+	    o->kind == TORCH_IS_ROWS ? t->ranges.v[o->at] : (struct torch_range){0, 0};
 	return (uint32_t)t->traces.n - 1;
 }
 
 /* Rows, blocks, segments and traces: a list is a range of them. They come in order, so the range
  * grows by itself; a list that shares items with another one, or has one twice, moves to the end. */
-static enum pickle_answer extend(struct torch *t, const struct pickle_object *list, const pickle_word *item, size_t n)
+static enum pickle_answer extend(struct torch *t, const struct pickle_object *list, const pickle_word *item,
+                                 size_t n)
 {
 	static const struct pickle_object none = {.kind = PICKLE_OPAQUE};
 	struct torch_range r = t->ranges.v[list->at];
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		const struct pickle_object *o = pickle_tag(item[i]) == PICKLE_OBJECT ? pickle_object(&t->p, item[i]) : &none;
+		const struct pickle_object *o =
+		    pickle_tag(item[i]) == PICKLE_OBJECT ? pickle_object(&t->p, item[i]) : &none;
 		uint32_t at;
 
 		if (list_of(o->kind) != list->kind && list->kind != TORCH_IS_TRACES) {
@@ -220,7 +224,9 @@ static enum pickle_answer extend(struct torch *t, const struct pickle_object *li
 			at = copy_item(t, list->kind, at);
 		}
 		if (t->n_copied > t->p.in->n)
-			return pickle_fail(&t->p, "lists of the snapshot share items in a way this reader cannot follow"),
+			return pickle_fail(
+			           &t->p,
+			           "lists of the snapshot share items in a way this reader cannot follow"),
 			       PICKLE_ERROR;
 		if (!r.n)
 			r.first = at;
@@ -260,8 +266,8 @@ static uint32_t new_range(struct torch *t)
 	return (uint32_t)t->ranges.n - 1;
 }
 
-static enum pickle_answer read_list(void *arg, struct pickle *p, struct pickle_object *list, const pickle_word *item,
-				    size_t n, enum pickle_part part)
+static enum pickle_answer read_list(void *arg, struct pickle *p, struct pickle_object *list,
+                                    const pickle_word *item, size_t n, enum pickle_part part)
 {
 	struct torch *t = arg;
 	uint32_t site;
@@ -298,5 +304,6 @@ static enum pickle_answer read_list(void *arg, struct pickle *p, struct pickle_o
 
 void torch_client(struct torch *t, struct pickle_client *client)
 {
-	*client = (struct pickle_client){.dict = read_dict, .list = read_list, .unfold = torch_unfold_stack, .arg = t};
+	*client = (struct pickle_client){
+	    .dict = read_dict, .list = read_list, .unfold = torch_unfold_stack, .arg = t};
 }

@@ -16,9 +16,9 @@ struct undo {
 	uint8_t device;
 	struct event *rows;
 	size_t n, cap;
-	struct map64 live;  /* address → row of its alloc */
-	struct map64 ended; /* addresses freed that no event allocated */
-	bool completes;     /* the trace has free_completed entries */
+	struct map64 live;      /* address → row of its alloc */
+	struct map64 ended;     /* addresses freed that no event allocated */
+	bool completes;         /* the trace has free_completed entries */
 	size_t n_same, n_other; /* frees whose stack is, or is not, that of their alloc */
 };
 
@@ -33,9 +33,9 @@ static void add(struct undo *u, uint8_t kind, struct event ev)
 
 struct edge {
 	uint64_t at;
-	int32_t step;    /* coverage behind this address, compared with before it */
-	bool border;     /* no range goes across */
-	bool begins;     /* the place where its range begins, not where it ends */
+	int32_t step; /* coverage behind this address, compared with before it */
+	bool border;  /* no range goes across */
+	bool begins;  /* the place where its range begins, not where it ends */
 	uint16_t stream, pool;
 	uint32_t stack;
 };
@@ -75,8 +75,11 @@ static void collect_ranges(const struct undo *u, struct edges *e)
 
 		if (s->device == u->device)
 			add_range(e, s->addr, s->size,
-				  (struct edge){.step = 1, .border = !s->expandable, .stream = s->stream,
-						.pool = s->pool, .stack = s->stack});
+			          (struct edge){.step = 1,
+			                        .border = !s->expandable,
+			                        .stream = s->stream,
+			                        .pool = s->pool,
+			                        .stack = s->stack});
 	}
 	for (i = 0; i < c->n; i++) {
 		enum gms_action action = GMS_OP_ACTION(c->op[i]);
@@ -84,9 +87,10 @@ static void collect_ranges(const struct undo *u, struct edges *e)
 		if (GMS_OP_KIND(c->op[i]) != GMS_K_SEGMENT || c->device[i] != u->device)
 			continue;
 		add_range(e, c->addr[i], c->size[i],
-			  (struct edge){.step = action == GMS_A_ALLOC || action == GMS_A_MAP ? -1 : 1,
-					.border = action == GMS_A_ALLOC || action == GMS_A_FREE,
-					.stream = c->stream[i], .pool = c->pool[i]});
+		          (struct edge){.step = action == GMS_A_ALLOC || action == GMS_A_MAP ? -1 : 1,
+		                        .border = action == GMS_A_ALLOC || action == GMS_A_FREE,
+		                        .stream = c->stream[i],
+		                        .pool = c->pool[i]});
 	}
 	if (e->n)
 		qsort(e->v, e->n, sizeof *e->v, by_place);
@@ -119,9 +123,13 @@ static void undo_segments(struct undo *u)
 				source = &e.v[j];
 		}
 		if (from && (covered <= 0 || border)) {
-			add(u, GMS_K_SEGMENT, (struct event){.addr = from->at, .size = e.v[i].at - from->at,
-							     .block = MODEL_UNKNOWN, .stack = from->stack,
-							     .stream = from->stream, .pool = from->pool});
+			add(u, GMS_K_SEGMENT,
+			    (struct event){.addr = from->at,
+			                   .size = e.v[i].at - from->at,
+			                   .block = MODEL_UNKNOWN,
+			                   .stack = from->stack,
+			                   .stream = from->stream,
+			                   .pool = from->pool});
 			from = NULL;
 		}
 		if (covered > 0 && (!from || before <= 0))
@@ -133,9 +141,10 @@ static void undo_segments(struct undo *u)
 	}
 	if (worst)
 		model_note(u->m, NOTE_INCONSISTENT,
-			   "device %u: the segment events do not lead to the segments at the end (first at 0x%llx): %s",
-			   u->device, (unsigned long long)worst_at,
-			   worst > 0 ? "a range is got twice" : "a range was got that is not there");
+		           "device %u: the segment events do not lead to the segments at the end (first at "
+		           "0x%llx): %s",
+		           u->device, (unsigned long long)worst_at,
+		           worst > 0 ? "a range is got twice" : "a range was got that is not there");
 	free(e.v);
 }
 
@@ -154,9 +163,13 @@ static void undo_free(struct undo *u, size_t row)
 	}
 	*map64_put(&u->ended, c->addr[row], &fresh) = 0;
 	if (fresh && c->addr[row])
-		add(u, GMS_K_BLOCK, (struct event){.addr = c->addr[row], .size = c->size[row], .block = MODEL_UNKNOWN,
-						   .stack = c->stack[row], .stream = c->stream[row],
-						   .pool = c->pool[row]});
+		add(u, GMS_K_BLOCK,
+		    (struct event){.addr = c->addr[row],
+		                   .size = c->size[row],
+		                   .block = MODEL_UNKNOWN,
+		                   .stack = c->stack[row],
+		                   .stream = c->stream[row],
+		                   .pool = c->pool[row]});
 }
 
 /* Blocks that events end but none began. Their stack is the free's only if frees carry the stack of
@@ -200,8 +213,13 @@ static void undo_final(struct undo *u)
 			if (b->state == BLOCK_INACTIVE || map64_take(&u->live, b->addr, &alloc) ||
 			    (b->state == BLOCK_PENDING && !u->completes && u->m->ev.n))
 				continue;
-			add(u, GMS_K_BLOCK, (struct event){.addr = b->addr, .size = b->requested, .block = b->size,
-							   .stack = b->stack, .stream = s->stream, .pool = s->pool});
+			add(u, GMS_K_BLOCK,
+			    (struct event){.addr = b->addr,
+			                   .size = b->requested,
+			                   .block = b->size,
+			                   .stack = b->stack,
+			                   .stream = s->stream,
+			                   .pool = s->pool});
 		}
 	}
 }
@@ -215,19 +233,21 @@ static void judge_lost(struct undo *u)
 
 	for (row = 0; row < m->ev.n && !frees; row++)
 		frees = GMS_OP_KIND(m->ev.op[row]) == GMS_K_BLOCK && m->ev.device[row] == u->device &&
-			(GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE ||
-			 GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE_REQUESTED);
+		        (GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE ||
+		         GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE_REQUESTED);
 	if (!u->live.n || !m->n_segments)
 		return;
 	if (!frees) {
 		m->frees_left_out = true;
 		model_note(m, NOTE_WARNING,
-			   "device %u: %zu blocks are gone at the end but no free was recorded: frees were left out of the recording",
-			   u->device, u->live.n);
+		           "device %u: %zu blocks are gone at the end but no free was recorded: frees were "
+		           "left out of the recording",
+		           u->device, u->live.n);
 		return;
 	}
-	model_note(m, NOTE_INCONSISTENT, "device %u: %zu blocks that the events leave live are not in the state at the end",
-		   u->device, u->live.n);
+	model_note(m, NOTE_INCONSISTENT,
+	           "device %u: %zu blocks that the events leave live are not in the state at the end",
+	           u->device, u->live.n);
 }
 
 static void undo_blocks(struct undo *u, bool has_segments)

@@ -184,7 +184,8 @@ static bool ends_well(const struct replay *r)
 			if (b->state == BLOCK_INACTIVE)
 				continue;
 			used++;
-			if (have == r->blocks || !have->used || have->addr != b->addr || have->size != b->size)
+			if (have == r->blocks || !have->used || have->addr != b->addr ||
+			    have->size != b->size)
 				return false;
 		}
 	}
@@ -248,22 +249,26 @@ static bool recover_device(struct model *m, uint8_t device, const struct rules *
 		why = "the blocks that were there before the first event do not fit into the segments";
 	for (row = m->n_initial; row < c->n && !why; row++)
 		if (c->device[row] == device && !replay_row(&r, row))
-			why = "this event does not follow from those before it by the allocator's known rules";
+			why =
+			    "this event does not follow from those before it by the allocator's known rules";
 	if (why && tell)
-		model_note(m, NOTE_INFO,
-			   "device %u: at event %zu: %s: the sizes of blocks, and so allocated bytes, are not known",
-			   device, replay_event_number(&r, row > m->n_initial ? row - 1 : row), why);
+		model_note(
+		    m, NOTE_INFO,
+		    "device %u: at event %zu: %s: the sizes of blocks, and so allocated bytes, are not known",
+		    device, replay_event_number(&r, row > m->n_initial ? row - 1 : row), why);
 	if (!why && !ends_well(&r)) {
 		why = "";
 		if (tell)
 			model_note(m, NOTE_INFO,
-				   "device %u: the blocks at the end are not those that the events give: the sizes of "
-				   "earlier blocks, and so allocated bytes, are not known",
-				   device);
+			           "device %u: the blocks at the end are not those that the events give: the "
+			           "sizes of "
+			           "earlier blocks, and so allocated bytes, are not known",
+			           device);
 	}
 	if (r.bad_sums && tell)
-		model_note(m, NOTE_INCONSISTENT, "device %u: %llu of %llu counts of active bytes disagree with the events",
-			   device, (unsigned long long)r.bad_sums, (unsigned long long)r.n_sums);
+		model_note(m, NOTE_INCONSISTENT,
+		           "device %u: %llu of %llu counts of active bytes disagree with the events", device,
+		           (unsigned long long)r.bad_sums, (unsigned long long)r.n_sums);
 	if (why)
 		keep_final(&r);
 	else

@@ -222,8 +222,11 @@ static bool replay_alloc(struct replay *r, size_t row)
 		settle(r, b->prev, r->blocks[b->prev].size);
 	rest = b->size - size;
 	if (rules_split(&r->rules, size, rest, b->expandable)) {
-		struct block left = {.addr = b->addr + size, .size = rest, .prev = i, .next = b->next,
-				     .expandable = b->expandable};
+		struct block left = {.addr = b->addr + size,
+		                     .size = rest,
+		                     .prev = i,
+		                     .next = b->next,
+		                     .expandable = b->expandable};
 
 		set_size(r, i, size);
 		replay_new_block(r, left);
@@ -347,9 +350,12 @@ static bool replay_unmap(struct replay *r, uint64_t addr, uint64_t size)
 	if (b.next)
 		r->blocks[b.next].prev = 0;
 	drop(r, i);
-	behind = (struct block){.addr = addr + size, .size = b.addr + b.size - addr - size, .next = b.next, .expandable = true};
+	behind = (struct block){
+	    .addr = addr + size, .size = b.addr + b.size - addr - size, .next = b.next, .expandable = true};
 	if (b.addr < addr)
-		replay_new_block(r, (struct block){.addr = b.addr, .size = addr - b.addr, .prev = b.prev, .expandable = true});
+		replay_new_block(
+		    r, (struct block){
+		           .addr = b.addr, .size = addr - b.addr, .prev = b.prev, .expandable = true});
 	if (behind.size)
 		replay_new_block(r, behind);
 	return true;
@@ -375,8 +381,9 @@ static void check_sum(struct replay *r, size_t row)
 	if (said == r->active || r->bad_sums++ || !r->tell)
 		return;
 	model_note(r->m, NOTE_INCONSISTENT,
-		   "device %u: at event %zu the recorder counted %llu active bytes, the events give %llu", r->device,
-		   replay_event_number(r, row), (unsigned long long)said, (unsigned long long)r->active);
+	           "device %u: at event %zu the recorder counted %llu active bytes, the events give %llu",
+	           r->device, replay_event_number(r, row), (unsigned long long)said,
+	           (unsigned long long)r->active);
 }
 
 bool replay_row(struct replay *r, size_t row)

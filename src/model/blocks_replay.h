@@ -8,7 +8,7 @@ enum { MIB = 1 << 20 };
 
 /* The settings that decide over sizes. */
 struct rules {
-	uint64_t max_split;   /* requests from here on are never split off */
+	uint64_t max_split;     /* requests from here on are never split off */
 	uint64_t divisions[16]; /* by log2(size) - 20: steps between two powers of two, 0: none */
 	bool expandable;
 };
@@ -18,7 +18,8 @@ struct block {
 	uint32_t prev, next; /* neighbours in the segment, 0 if none */
 	uint32_t row;        /* used: its alloc */
 	bool used, expandable;
-	bool vague;          /* used, from before: its size may be up to a MiB more, taken from the free block behind */
+	bool
+	    vague; /* used, from before: its size may be up to a MiB more, taken from the free block behind */
 };
 
 /* A row (or a segment of the final state) by address. */
@@ -35,8 +36,8 @@ struct replay {
 	size_t n, cap;
 	uint32_t *spare;
 	size_t n_spare, cap_spare;
-	struct map64 at;  /* address → block */
-	struct map64 end; /* end of a block of an expandable segment → block */
+	struct map64 at;       /* address → block */
+	struct map64 end;      /* end of a block of an expandable segment → block */
 	struct map64 segments; /* address → row of the SEGMENT.alloc */
 	uint64_t active;
 	size_t scanned; /* blocks looked at to find the one around an address */

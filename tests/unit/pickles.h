@@ -61,7 +61,8 @@ static inline void skip_blanks(const char **s)
 
 static inline void emit_value(struct bytes *b, const char **s);
 
-static inline void emit_group(struct bytes *b, const char **s, char close, unsigned char begin, unsigned char end)
+static inline void emit_group(struct bytes *b, const char **s, char close, unsigned char begin,
+                              unsigned char end)
 {
 	++*s;
 	if (begin) {
