@@ -17,6 +17,9 @@ static CUresult context_begin(struct context *ctx, int device, unsigned flags)
 	ctx->alive = true;
 	ctx->flags = flags;
 	ctx->id = ++sim.next_id;
+	ctx->limit[CU_LIMIT_STACK_SIZE] = KIB;
+	ctx->limit[CU_LIMIT_PRINTF_FIFO_SIZE] = MIB;
+	ctx->limit[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 * MIB;
 	return CUDA_SUCCESS;
 }
 
@@ -33,6 +36,7 @@ static struct context *context_new(void)
 
 static void context_end(struct context *ctx)
 {
+	sim_streams_drain(ctx);
 	sim_streams_end(ctx);
 	sim_arrays_end(ctx);
 	sim_registered_end(ctx);
@@ -399,6 +403,28 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+	SIM_ENTER(cuCtxGetLimit);
+	SIM_CONTEXT(ctx);
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((unsigned)limit >= SIM_LIMITS)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	*value = ctx->limit[limit];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	SIM_ENTER(cuCtxSetLimit);
+	SIM_CONTEXT(ctx);
+	if ((unsigned)limit >= SIM_LIMITS)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	ctx->limit[limit] = value;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
 	SIM_ENTER(cuCtxEnablePeerAccess);
@@ -414,6 +440,7 @@ CUresult cuCtxSynchronize(void)
 {
 	SIM_ENTER(cuCtxSynchronize);
 	SIM_CONTEXT(ctx);
+	sim_streams_drain(ctx);
 	sim_streams_finish(ctx);
 	sim_pool_sync(ctx->device);
 	return CUDA_SUCCESS;
@@ -428,6 +455,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 	ctx = handle ? (struct context *)handle : sim_current();
 	if (!context_ok((CUcontext)ctx) || !ctx->alive)
 		return CUDA_ERROR_INVALID_CONTEXT;
+	sim_streams_drain(ctx);
 	sim_streams_finish(ctx);
 	sim_pool_sync(ctx->device);
 	return CUDA_SUCCESS;

@@ -357,6 +357,34 @@ CUresult cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src, size_t offset, size_t n)
 	return array_at(src, offset, &from) ? CUDA_ERROR_INVALID_HANDLE : run_now(between(dst, from, n));
 }
 
+CUresult cuMemcpyHtoAAsync_v2(CUarray dst, size_t offset, const void *src, size_t n, CUstream stream)
+{
+	uint64_t to;
+
+	SIM_ENTER(cuMemcpyHtoAAsync_v2);
+	return array_at(dst, offset, &to) ? CUDA_ERROR_INVALID_HANDLE
+	                                  : run_later(to_device(to, src, n), stream);
+}
+
+CUresult cuMemcpyAtoHAsync_v2(void *dst, CUarray src, size_t offset, size_t n, CUstream stream)
+{
+	uint64_t from;
+
+	SIM_ENTER(cuMemcpyAtoHAsync_v2);
+	return array_at(src, offset, &from) ? CUDA_ERROR_INVALID_HANDLE
+	                                    : run_later(from_device(dst, from, n), stream);
+}
+
+CUresult cuMemcpyAtoA_v2(CUarray dst, size_t to_offset, CUarray src, size_t from_offset, size_t n)
+{
+	uint64_t to, from;
+
+	SIM_ENTER(cuMemcpyAtoA_v2);
+	if (array_at(dst, to_offset, &to) || array_at(src, from_offset, &from))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return run_now(between(to, from, n));
+}
+
 /* --- fills ---------------------------------------------------------------------------------- */
 
 struct job sim_job_fill(uint64_t dst, uint64_t pitch, unsigned value, unsigned element, uint64_t columns,

@@ -33,6 +33,12 @@ PER_THREAD(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *c), (c))
 PER_THREAD(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *c), (c))
 PER_THREAD(cuMemcpyPeer, _ptds, (CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t n),
            (dst, to, src, from, n))
+PER_THREAD(cuMemcpyAtoA_v2, _ptds, (CUarray dst, size_t at, CUarray src, size_t from, size_t n),
+           (dst, at, src, from, n))
+PER_THREAD(cuMemcpyHtoAAsync_v2, _ptsz, (CUarray dst, size_t at, const void *src, size_t n, CUstream s),
+           (dst, at, src, n, s))
+PER_THREAD(cuMemcpyAtoHAsync_v2, _ptsz, (void *dst, CUarray src, size_t at, size_t n, CUstream s),
+           (dst, src, at, n, s))
 PER_THREAD(cuMemcpyAsync, _ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream s), (dst, src, n, s))
 PER_THREAD(cuMemcpyHtoDAsync_v2, _ptsz, (CUdeviceptr dst, const void *src, size_t n, CUstream s),
            (dst, src, n, s))
@@ -74,6 +80,10 @@ PER_THREAD(cuStreamGetCtx, _ptsz, (CUstream s, CUcontext *ctx), (s, ctx))
 PER_THREAD(cuStreamWaitEvent, _ptsz, (CUstream s, CUevent event, unsigned int flags), (s, event, flags))
 PER_THREAD(cuStreamAttachMemAsync, _ptsz, (CUstream s, CUdeviceptr at, size_t n, unsigned int flags),
            (s, at, n, flags))
+PER_THREAD(cuLaunchHostFunc, _ptsz, (CUstream s, CUhostFn function, void *data), (s, function, data))
+PER_THREAD(cuStreamAddCallback, _ptsz,
+           (CUstream s, CUstreamCallback callback, void *data, unsigned int flags),
+           (s, callback, data, flags))
 PER_THREAD(cuStreamQuery, _ptsz, (CUstream s), (s))
 PER_THREAD(cuStreamSynchronize, _ptsz, (CUstream s), (s))
 PER_THREAD(cuEventRecord, _ptsz, (CUevent event, CUstream s), (event, s))

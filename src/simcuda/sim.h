@@ -34,6 +34,7 @@ enum {
 	SIM_PAGE = 2 * 1024 * 1024, /* what physical memory is handed out in */
 	SIM_PAGE_UNITS = SIM_PAGE / SIM_UNIT,
 	SIM_FAULTS = 32,
+	SIM_LIMITS = 3, /* stack, printf buffer, heap */
 };
 
 /* Host bytes behind device memory; shared by every range that maps them. */
@@ -89,6 +90,7 @@ struct stream {
 	struct pending *pendings; /* memory freed on it that is not free to all yet */
 	struct stream *next, **link;
 	struct capture *capture;
+	unsigned calls;     /* host functions on it that have not returned */
 	const void *thread; /* a per-thread default stream: whose */
 };
 
@@ -97,6 +99,7 @@ struct context {
 	bool primary, alive;
 	unsigned refs, flags;
 	uint64_t id;
+	size_t limit[SIM_LIMITS];
 	struct stream *streams; /* all of them, the default ones too */
 	struct stream *legacy;
 	struct range *ranges;
@@ -280,6 +283,7 @@ bool sim_stream_busy(const struct stream *stream);
 /* The host knows that the stream got that far. */
 void sim_stream_finish(struct stream *stream, uint64_t upto);
 void sim_streams_finish(struct context *ctx);
+void sim_streams_drain(struct context *ctx);
 void sim_streams_end(struct context *ctx);
 /* How far the other stream has to be before this one's next work runs; 0: they do not wait. */
 uint64_t sim_stream_order(const struct stream *stream, const struct stream *other);
@@ -323,6 +327,9 @@ CUresult sim_job_run(const struct job *job);
 struct job sim_job_copy_3d(const CUDA_MEMCPY3D *copy);
 struct job sim_job_fill(uint64_t dst, uint64_t pitch, unsigned value, unsigned element, uint64_t columns,
                         uint64_t rows);
+
+/* hostfn.c: wait until no host function of the stream is left; others get the lock meanwhile */
+void sim_stream_drain(struct stream *stream);
 
 /* graph.c */
 CUresult sim_graph_mem_free(struct range *range);

@@ -100,6 +100,20 @@ void sim_stream_finish(struct stream *s, uint64_t upto)
 	}
 }
 
+void sim_streams_drain(struct context *ctx)
+{
+	bool waited;
+
+	do { /* the list may have changed while another thread had the lock */
+		waited = false;
+		for (struct stream *s = ctx->streams; s && !waited; s = s->next)
+			if (s->calls) {
+				sim_stream_drain(s);
+				waited = true;
+			}
+	} while (waited);
+}
+
 void sim_streams_finish(struct context *ctx)
 {
 	for (struct stream *s = ctx->streams; s; s = s->next)
@@ -227,6 +241,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 	    (struct stream *)handle == ((struct stream *)handle)->context->legacy)
 		return CUDA_ERROR_INVALID_HANDLE;
 	sim_capture_end((struct stream *)handle);
+	sim_stream_drain((struct stream *)handle);
 	stream_end((struct stream *)handle);
 	return CUDA_SUCCESS;
 }
@@ -242,6 +257,7 @@ CUresult cuStreamSynchronize(CUstream handle)
 	SIM_STREAM(s, handle);
 	if (s->capture)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	sim_stream_drain(s);
 	sim_stream_finish(s, s->submitted);
 	sim_pool_sync(s->context->device);
 	return CUDA_SUCCESS;
@@ -256,7 +272,8 @@ CUresult cuStreamQuery(CUstream handle)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (s->completed == s->submitted)
 		return CUDA_SUCCESS;
-	sim_stream_finish(s, s->submitted);
+	if (!s->calls)
+		sim_stream_finish(s, s->submitted);
 	return CUDA_ERROR_NOT_READY;
 }
 
@@ -428,7 +445,8 @@ CUresult cuEventQuery(CUevent handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (event_done(e))
 		return CUDA_SUCCESS;
-	sim_stream_finish(e->stream, e->upto);
+	if (!e->stream->calls)
+		sim_stream_finish(e->stream, e->upto);
 	return CUDA_ERROR_NOT_READY;
 }
 
@@ -439,8 +457,10 @@ CUresult cuEventSynchronize(CUevent handle)
 	SIM_ENTER(cuEventSynchronize);
 	if (!sim_handle_is(handle, HANDLE_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!event_done(e))
+	if (!event_done(e)) {
+		sim_stream_drain(e->stream);
 		sim_stream_finish(e->stream, e->upto);
+	}
 	if (e->recorded)
 		sim_pool_sync(e->context->device);
 	return CUDA_SUCCESS;

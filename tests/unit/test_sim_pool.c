@@ -1,4 +1,6 @@
 /* test_sim_pool.c: the simulated driver's stream-ordered memory: pools, streams, events. */
+#include <pthread.h>
+
 #include "sim.h"
 
 static CUstream stream(void)
@@ -339,6 +341,44 @@ SIM_CASE(a_stream_that_is_gone_is_an_invalid_handle, "mem=256MiB,context=0")
 	CHECK(sim_free() == 256 * MIB);
 }
 
+static pthread_mutex_t held_by_submitter = PTHREAD_MUTEX_INITIALIZER;
+static int order[100], ran;
+
+static void note(void *n)
+{
+	pthread_mutex_lock(&held_by_submitter);
+	order[ran++] = (int)(intptr_t)n;
+	pthread_mutex_unlock(&held_by_submitter);
+}
+
+static void note_callback(CUstream s, CUresult status, void *n)
+{
+	(void)s;
+	CHECK(status == CUDA_SUCCESS);
+	note(n);
+}
+
+SIM_CASE(host_functions_run_in_order_outside_the_call_that_submits_them, "")
+{
+	CUstream s;
+
+	sim_use(0);
+	s = stream();
+	pthread_mutex_lock(&held_by_submitter);
+	for (intptr_t i = 0; i < 100; i++)
+		if (i % 2)
+			OK(cuLaunchHostFunc(s, note, (void *)i));
+		else
+			OK(cuStreamAddCallback(s, note_callback, (void *)i, 0));
+	GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
+	CHECK(ran == 0);
+	pthread_mutex_unlock(&held_by_submitter);
+	OK(cuStreamSynchronize(s));
+	CHECK(ran == 100);
+	for (int i = 0; i < 100; i++)
+		CHECK(order[i] == i);
+}
+
 /* --- a model check -------------------------------------------------------------------------- */
 
 struct held {
@@ -413,6 +453,7 @@ int main(void)
 	    cmocka_unit_test(pools_can_be_made_and_set_and_outlive_their_end),
 	    cmocka_unit_test(cuMemFree_takes_stream_ordered_memory_too),
 	    cmocka_unit_test(the_per_thread_stream_is_not_the_legacy_one),
+	    cmocka_unit_test(host_functions_run_in_order_outside_the_call_that_submits_them),
 	    cmocka_unit_test(a_stream_that_is_gone_is_an_invalid_handle),
 	    cmocka_unit_test(live_blocks_never_overlap_and_the_books_balance),
 	};
