@@ -79,6 +79,34 @@ static void gaps(const struct model *m, uint8_t device, struct oom *o)
 	free(live);
 }
 
+/* What the driver lost: device memory that is neither free nor live nor was used before we allocated.
+ * It sits in pages that are only partly filled (or went to somebody else meanwhile). */
+static void find_stranded(const struct model *m, uint8_t device, struct oom *o)
+{
+	const struct columns *c = &m->ev;
+	uint64_t live = 0, overhead = MODEL_UNKNOWN;
+	uint8_t role[256];
+	size_t row;
+
+	live_roles(GMS_DRIVER, role);
+	for (row = 0; row < o->row; row++) {
+		uint32_t peer = c->peer[row];
+
+		if (c->device[row] != device)
+			continue;
+		if (role[c->op[row]] == LIVE_ALLOC)
+			live += c->size[row];
+		else if (role[c->op[row]] == LIVE_FREE && peer != MODEL_NO_PEER &&
+		         role[c->op[peer]] == LIVE_ALLOC)
+			live -= c->size[peer] < live ? c->size[peer] : live;
+		if (c->op[row] == GMS_OP(GMS_K_MEMORY, GMS_A_INFO) && c->size[row] - c->addr[row] >= live &&
+		    c->size[row] - c->addr[row] - live < overhead)
+			overhead = c->size[row] - c->addr[row] - live;
+	}
+	if (overhead != MODEL_UNKNOWN && o->others != MODEL_UNKNOWN)
+		o->stranded = o->others > overhead ? o->others - overhead : 0;
+}
+
 static void state_before(const struct model *m, uint8_t device, struct oom *o)
 {
 	struct live live;
@@ -102,6 +130,8 @@ static void state_before(const struct model *m, uint8_t device, struct oom *o)
 	if (o->total != MODEL_UNKNOWN && o->free != MODEL_UNKNOWN && o->reserved != MODEL_UNKNOWN &&
 	    o->total >= o->free && o->total - o->free >= o->reserved)
 		o->others = o->total - o->free - o->reserved;
+	if (!s.known && live_level(m, device) == GMS_DRIVER)
+		find_stranded(m, device, o);
 }
 
 static uint64_t lacking(uint64_t want, uint64_t have)
@@ -144,6 +174,8 @@ static enum oom_cause driver_cause(struct oom *o)
 		return OOM_UNKNOWN;
 	if (o->free >= o->size)
 		return o->holes && o->largest < o->size ? OOM_FRAGMENTATION : OOM_REFUSED;
+	if (o->stranded != MODEL_UNKNOWN && o->stranded >= o->size)
+		return OOM_FRAGMENTATION;
 	o->missing = lacking(o->size, o->free);
 	return too_little(o);
 }
@@ -183,6 +215,7 @@ static struct oom describe(const struct model *m, uint8_t device, const struct f
 	                    .largest = MODEL_UNKNOWN,
 	                    .holes = MODEL_UNKNOWN,
 	                    .others = MODEL_UNKNOWN,
+	                    .stranded = MODEL_UNKNOWN,
 	                    .cause = OOM_UNKNOWN};
 }
 

@@ -34,9 +34,10 @@ struct oom {
 	uint64_t cached;      /* in holes of segments; MODEL_UNKNOWN */
 	uint64_t largest;     /* of those holes; at the driver level: largest gap between allocations */
 	uint64_t holes;
-	uint64_t whole;   /* cached in segments that nobody uses */
-	uint64_t others;  /* used on the device, but not by what we recorded; MODEL_UNKNOWN */
-	uint64_t missing; /* how much more would have been enough; 0 if that was not the problem */
+	uint64_t whole;    /* cached in segments that nobody uses */
+	uint64_t others;   /* used on the device, but not by what we recorded; MODEL_UNKNOWN */
+	uint64_t stranded; /* not free, live or used before: in partly filled pages; MODEL_UNKNOWN */
+	uint64_t missing;  /* how much more would have been enough; 0 if that was not the problem */
 	enum oom_cause cause;
 	unsigned help;
 };

@@ -21,6 +21,13 @@ static void oom_reason(struct text *t, const struct oom *o)
 		text_printf(t, ", %s too little", text_bytes(c, o->missing));
 		return;
 	case OOM_FRAGMENTATION:
+		if (o->stranded != MODEL_UNKNOWN && o->stranded >= o->size && o->free < o->size) {
+			text_printf(t,
+			            "fragmentation: %s of the device are neither free nor in use; small allocations sit in "
+			            "pages that they only partly fill",
+			            text_bytes(a, o->stranded));
+			return;
+		}
 		text_printf(t, "fragmentation: %s were free in %llu holes, the largest %s",
 		            text_bytes(a, o->cached), (unsigned long long)o->holes,
 		            text_bytes(b, o->largest));

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/snapshot.h"
 #include "format/format.h"
+#include "render/ranks_out.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
 #include <stdio.h>
@@ -28,7 +29,8 @@ struct options {
 static const struct option_row rows[] = {
     {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
      "what to print (default text)"},
-    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "rows per table (default 10, in JSON 50; 0: all)"},
+    {"top", 'n', OPT_U64, offsetof(struct options, top), "N",
+     "rows per table (default 10, in JSON 50; 0: all)"},
     {"by", 0, OPT_CHOICE, offsetof(struct options, by), GROUP_WORDS,
      "divide the peak by this (default stack)"},
     NARROWING_OPTIONS(offsetof(struct options, narrowing)),
@@ -71,12 +73,23 @@ static unsigned sections(const struct options *o)
 
 static void print_text(const struct options *o, const struct report *reports, size_t n)
 {
-	struct report_text_options text = {
-	    .sections = sections(o), .top = o->top == UNSET ? 10 : o->top, .charts = !o->no_charts, .by = group_parse(o->by)};
+	struct report_text_options text = {.sections = sections(o),
+	                                   .top = o->top == UNSET ? 10 : o->top,
+	                                   .charts = !o->no_charts,
+	                                   .by = group_parse(o->by)};
 	struct page page;
 	size_t i;
 
 	page_open(&page, stdout, o->width);
+	if (n > 1) {
+		struct ranks ranks;
+
+		ranks_make(&ranks, reports, n);
+		ranks_text(&page, &ranks);
+		ranks_free(&ranks);
+		text.brief = !text.sections;
+		fputc('\n', stdout);
+	}
 	for (i = 0; i < n; i++) {
 		if (i)
 			fputc('\n', stdout);
@@ -102,7 +115,8 @@ static unsigned groups_wanted(const struct options *o)
 static void print(const struct options *o, const struct report *reports, size_t n)
 {
 	if (!strcmp(o->format, "json"))
-		report_json(stdout, reports, n, &(struct report_json_options){.top = o->top == UNSET ? 50 : o->top});
+		report_json(stdout, reports, n,
+		            &(struct report_json_options){.top = o->top == UNSET ? 50 : o->top});
 	else
 		print_text(o, reports, n);
 }

@@ -218,7 +218,8 @@ void page_paragraph(struct page *p, enum ink ink, const char *mark, const char *
 		size_t fits = prefix(rest, clean.n - at, room), end = fits;
 
 		if (fits < clean.n - at) {
-			while (end && rest[end] != ' ')
+			/* A number stays with its unit. */
+			while (end && (rest[end] != ' ' || (rest[end - 1] >= '0' && rest[end - 1] <= '9')))
 				end--;
 			if (!end)
 				end = fits;

@@ -1,5 +1,6 @@
 /* report_json.c: struct report → JSON. Numbers are bytes or ns; what is not known is null. */
 #include "render/report_json.h"
+#include "analyze/ranks.h"
 #include "analyze/verdict.h"
 #include "render/json_out.h"
 #include <math.h>
@@ -139,6 +140,7 @@ static void ooms(cJSON *device, const struct model *m, const struct report_devic
 		json_u64(o, "largest_free_block", x->largest);
 		json_u64(o, "holes", x->holes);
 		json_u64(o, "others", x->others);
+		json_u64(o, "stranded", x->stranded);
 		json_u64(o, "missing", x->missing);
 		json_stack(o, "stack", m, x->stack);
 	}
@@ -408,6 +410,30 @@ static void one_snapshot(cJSON *list, const struct report *r, const struct repor
 		one_device(devices, r, &r->devices[i], opt);
 }
 
+static void comparison(cJSON *root, const struct report *reports, size_t n)
+{
+	struct ranks r;
+	cJSON *o, *odd;
+
+	ranks_make(&r, reports, n);
+	o = json_object(root, "comparison");
+	json_u64(o, "sum_peak", r.sum_peak);
+	json_u64(o, "sum_reserved", r.sum_reserved);
+	json_u64(o, "sum_end", r.sum_end);
+	json_u64(o, "sum_leaked", r.sum_leaked);
+	json_u64(o, "failures", r.sum_failures);
+	json_u64(o, "median_peak", r.median_peak);
+	if (r.odd < n) {
+		odd = json_object(o, "odd");
+		json_text(odd, "file", reports[r.odd].m->file);
+		json_u64(odd, "index", r.odd);
+		json_text(odd, "why", r.odd_text);
+	} else {
+		cJSON_AddNullToObject(o, "odd");
+	}
+	ranks_free(&r);
+}
+
 void report_json(FILE *f, const struct report *reports, size_t n, const struct report_json_options *o)
 {
 	cJSON *root = cJSON_CreateObject(), *list;
@@ -418,5 +444,7 @@ void report_json(FILE *f, const struct report *reports, size_t n, const struct r
 	list = json_array(root, "snapshots");
 	for (i = 0; i < n; i++)
 		one_snapshot(list, &reports[i], o);
+	if (n > 1)
+		comparison(root, reports, n);
 	json_print(f, root);
 }

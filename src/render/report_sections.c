@@ -291,35 +291,41 @@ static void one_failure(const struct section *s, const struct oom *x, bool exami
 	text_free(&where);
 }
 
-static void failure_facts(struct table *t, const struct oom *x)
+static void failure_facts(struct page *p, const struct oom *x)
 {
-	table_bytes(t, x->size);
-	table_bytes(t, x->free);
-	table_bytes(t, x->total);
-	table_bytes(t, x->live);
-	table_bytes(t, x->cached);
-	table_count(t, x->holes);
-	table_bytes(t, x->largest);
-	table_bytes(t, x->missing);
+	bool driver = x->stranded != MODEL_UNKNOWN;
+	struct table t;
+
+	if (driver)
+		table_begin(&t, "rrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "STRANDED",
+		            "LARGEST GAP", "MISSING");
+	else
+		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES",
+		            "LARGEST", "MISSING");
+	table_bytes(&t, x->size);
+	table_bytes(&t, x->free);
+	table_bytes(&t, x->total);
+	table_bytes(&t, x->live);
+	table_bytes(&t, driver ? x->stranded : x->cached);
+	if (!driver)
+		table_count(&t, x->holes);
+	table_bytes(&t, x->largest);
+	table_bytes(&t, x->missing);
+	table_end(&t, p);
 }
 
 void section_oom(const struct section *s)
 {
 	const struct ooms *o = &s->d->ooms;
 	size_t n = limit(s, o->n), i;
-	struct table t;
 
 	if (!o->n && !s->asked)
 		return;
 	page_heading(s->p, "FAILED ALLOCATIONS");
 	for (i = 0; i < n; i++) {
 		one_failure(s, &o->v[i], i < o->examined);
-		if (i >= o->examined)
-			continue;
-		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES",
-		            "LARGEST", "MISSING");
-		failure_facts(&t, &o->v[i]);
-		table_end(&t, s->p);
+		if (i < o->examined)
+			failure_facts(s->p, &o->v[i]);
 	}
 	rest(s, n, o->n);
 	if (!o->n)

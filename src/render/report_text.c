@@ -14,6 +14,16 @@ static const char *source_name(const struct model *m)
 	return name[m->source];
 }
 
+/* The command without its folder. */
+static void add_command(struct text *line, const char *dot, const char *command)
+{
+	const char *end = command + strcspn(command, " "), *base = end;
+
+	while (base > command && base[-1] != '/')
+		base--;
+	text_printf(line, "%s%s", dot, base);
+}
+
 /* One line: which file, what it is, how much of it there is. */
 static void title(struct page *p, const struct model *m)
 {
@@ -25,7 +35,7 @@ static void title(struct page *p, const struct model *m)
 	if (m->version && *m->version)
 		text_printf(&line, " (%s)", m->version);
 	if (m->command && *m->command)
-		text_printf(&line, "%s%s", dot, m->command);
+		add_command(&line, dot, m->command);
 	if (m->rank >= 0)
 		text_printf(&line, "%srank %d", dot, m->rank);
 	text_printf(&line, "%s%s event%s", dot, text_count(count, m->ev.n - m->n_initial),
@@ -118,7 +128,8 @@ static void kinds(struct page *p, const struct report_device *d)
 		n += kind_is_used(&d->t->kind[k]);
 	if (!n)
 		return;
-	fputc('\n', p->f);
+	if (d->device != MODEL_NO_DEVICE)
+		fputc('\n', p->f);
 	table_begin(&t, "lrrrrr", "KIND", "PEAK", "END", "ALLOCS", "FREES", "FAILED");
 	for (k = 0; k < GMS_KINDS; k++) {
 		const struct kind_total *kind = &d->t->kind[k];
@@ -168,6 +179,16 @@ static void sections(const struct section *base, unsigned wanted)
 		section_stacks(&s);
 }
 
+static bool any_kind(const struct report_device *d)
+{
+	unsigned k;
+
+	for (k = 0; k < GMS_KINDS; k++)
+		if (kind_is_used(&d->t->kind[k]))
+			return true;
+	return false;
+}
+
 static void one_device(struct page *p, const struct report *r, const struct report_device *d,
                        const struct report_text_options *o)
 {
@@ -175,12 +196,16 @@ static void one_device(struct page *p, const struct report *r, const struct repo
 	uint64_t total = r->m->device[d->device].total;
 	const char *name = model_text(r->m, r->m->device[d->device].name);
 
-	if (d->device == MODEL_NO_DEVICE)
+	if (d->device == MODEL_NO_DEVICE) {
+		if (o->sections || !any_kind(d))
+			return;
 		page_heading(p, "HOST");
-	else
-		page_heading(p, "GPU %u%s%s%s%s", d->device, *name ? ", " : "", name,
-		             total == MODEL_UNKNOWN ? "" : ", ",
-		             total == MODEL_UNKNOWN ? "" : text_bytes(size, total));
+		kinds(p, d);
+		return;
+	}
+	page_heading(p, "GPU %u%s%s%s%s", d->device, *name ? ", " : "", name,
+	             total == MODEL_UNKNOWN ? "" : ", ",
+	             total == MODEL_UNKNOWN ? "" : text_bytes(size, total));
 	if (!o->sections) {
 		memory(p, r, d);
 		kinds(p, d);
@@ -208,6 +233,8 @@ void report_text(struct page *p, const struct report *r, const struct report_tex
 
 	title(p, r->m);
 	verdict(p, r);
+	if (o->brief)
+		return;
 	for (i = 0; i < r->n; i++)
 		one_device(p, r, &r->devices[i], o);
 	notes(p, r->m);

@@ -24,6 +24,7 @@ struct report_text_options {
 	unsigned sections;
 	size_t top; /* rows per table; 0: all */
 	bool charts;
+	bool brief;       /* title and verdict only */
 	enum group_by by; /* of the peak table */
 };
 void report_text(struct page *p, const struct report *r, const struct report_text_options *o);
