@@ -3,7 +3,6 @@
 #include "cli/narrowing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
-#include "format/format.h"
 #include "render/check_out.h"
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,7 @@ static const struct option_row rows[] = {
 static int read_report(struct model *m, struct report *r, const char *path, const struct narrowing *n,
                        struct err *e)
 {
-	if (format_read(m, path, e))
+	if (snapshot_read(m, path, e))
 		return -1;
 	if (narrowing_apply(n, m, e)) {
 		model_free(m);

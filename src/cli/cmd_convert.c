@@ -4,10 +4,9 @@
 #include "base/text.h"
 #include "cli/moment.h"
 #include "cli/options.h"
-#include "cli/recording.h"
+#include "cli/progress.h"
 #include "cli/snapshot.h"
 #include "format/export.h"
-#include "format/format.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +81,19 @@ static void free_view(struct export_view *v)
 static int write_to(const struct exporter *x, const struct export_view *v, const char *path, struct err *e)
 {
 	struct output *o = output_open(path, e);
+	struct progress *p;
+	int rc;
 
 	if (!o)
 		return -1;
-	if (x->write(v, o, e)) {
+	p = progress_begin("writing %s", path);
+	rc = x->write(v, o, e);
+	if (rc)
 		output_abandon(o);
-		return -1;
-	}
-	return output_close(o, e);
+	else
+		rc = output_close(o, e);
+	progress_end(p);
+	return rc;
 }
 
 static int convert(const struct exporter *x, const struct model *m, const struct convert_opts *o, struct err *e)
@@ -107,16 +111,6 @@ static int convert(const struct exporter *x, const struct model *m, const struct
 		rc = write_to(x, &v, o->output ? o->output : "-", e);
 	free_view(&v);
 	return rc;
-}
-
-static int read_any(struct model *m, const char *path, struct err *e)
-{
-	if (!recording_is_spool(path))
-		return format_read(m, path, e);
-	if (recording_read(m, path, 0, NULL, e))
-		return -1;
-	model_link(m);
-	return 0;
 }
 
 static int convert_run(const struct command *self, int argc, char **argv, struct err *e)
@@ -139,7 +133,7 @@ static int convert_run(const struct command *self, int argc, char **argv, struct
 	if (x->binary && (!o.output || !strcmp(o.output, "-")) && isatty(1))
 		return err_set(e, ERR_USAGE, NULL, -1, "%s is not for a terminal: gpumemsnap convert --to %s > out%s",
 			       x->name, x->name, x->suffix);
-	if (read_any(&m, path, e))
+	if (snapshot_read(&m, path, e))
 		return -1;
 	rc = convert(x, &m, &o, e);
 	model_free(&m);

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/narrowing.h"
 #include "cli/options.h"
-#include "format/format.h"
+#include "cli/snapshot.h"
 #include "render/diff_out.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static int diff_run(const struct command *self, int argc, char **argv, struct er
 	if (argc != 2)
 		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
 	for (side = 0; side < 2 && !rc; side++) {
-		rc = format_read(&m[side], argv[side], e);
+		rc = snapshot_read(&m[side], argv[side], e);
 		if (!rc && narrowing_apply(&o.narrowing, &m[side], e)) {
 			model_free(&m[side]);
 			rc = -1;

@@ -7,7 +7,6 @@
 #include "cli/moment.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
-#include "format/format.h"
 #include "render/flame.h"
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +142,7 @@ static int flame_run(const struct command *self, int argc, char **argv, struct e
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;
-	if (!format_read(&m, path, e)) {
+	if (!snapshot_read(&m, path, e)) {
 		device = snapshot_device(&m, o.device, e);
 		if (device >= 0)
 			rc = draw(&o, &m, (uint8_t)device, font, e);

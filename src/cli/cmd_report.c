@@ -4,7 +4,6 @@
 #include "cli/narrowing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
-#include "format/format.h"
 #include "render/ranks_out.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
@@ -129,7 +128,7 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 	int rc = 0;
 
 	for (made = 0; made < n && !rc; made++) {
-		rc = format_read(&models[made], files[made], e);
+		rc = snapshot_read(&models[made], files[made], e);
 		if (rc)
 			break;
 		rc = narrowing_apply(&o->narrowing, &models[made], e);

@@ -4,7 +4,6 @@
 #include "cli/drawing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
-#include "format/format.h"
 #include "render/timeline.h"
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +177,7 @@ static int timeline_run(const struct command *self, int argc, char **argv, struc
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;
-	if (!format_read(&m, path, e)) {
+	if (!snapshot_read(&m, path, e)) {
 		rc = draw(&o, &m, font, e);
 		model_free(&m);
 	}

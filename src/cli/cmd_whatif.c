@@ -2,7 +2,6 @@
 #include "analyze/whatif.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
-#include "format/format.h"
 #include "render/whatif_out.h"
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static int whatif_run(const struct command *self, int argc, char **argv, struct 
 	if (helped)
 		goto out;
 	path = snapshot_path(self->name, argc, argv, e);
-	rc = path ? format_read(&m, path, e) : -1;
+	rc = path ? snapshot_read(&m, path, e) : -1;
 	if (rc)
 		goto out;
 	rc = whatif_print(&o, &m, e);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/outname.h"
+#include "cli/progress.h"
 #include "cli/recording.h"
 #include "cli/torch_level.h"
 #include "wire/spool.h"

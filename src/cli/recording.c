@@ -3,6 +3,7 @@
 #include "cli/torch_level.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "cli/progress.h"
 #include "format/json.h"
 #include "symbol/symbol.h"
 #include <fcntl.h>
@@ -113,12 +114,17 @@ bool recording_is_spool(const char *path)
 int recording_write(const struct model *m, const char *path, struct err *e)
 {
 	struct output *o = output_open(path, e);
+	struct progress *p;
+	int rc;
 
 	if (!o)
 		return -1;
-	if (json_write(m, o, e)) {
+	p = progress_begin("writing %s", path);
+	rc = json_write(m, o, e);
+	if (rc)
 		output_abandon(o);
-		return -1;
-	}
-	return output_close(o, e);
+	else
+		rc = output_close(o, e);
+	progress_end(p);
+	return rc;
 }

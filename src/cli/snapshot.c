@@ -2,7 +2,11 @@
 #include "cli/snapshot.h"
 #include "analyze/totals.h"
 #include "base/text.h"
+#include "cli/progress.h"
+#include "cli/recording.h"
+#include "format/format.h"
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 const char *snapshot_path(const char *command, int argc, char **argv, struct err *e)
@@ -16,6 +20,17 @@ const char *snapshot_path(const char *command, int argc, char **argv, struct err
 	if (argc == 1)
 		return argv[0];
 	return !fstat(0, &st) && S_ISFIFO(st.st_mode) ? "-" : "snapshot.json";
+}
+
+int snapshot_read(struct model *m, const char *path, struct err *e)
+{
+	struct progress *p = progress_begin("reading %s", strcmp(path, "-") != 0 ? path : "standard input");
+	int rc = recording_is_spool(path) ? recording_read(m, path, 0, NULL, e) : format_read(m, path, e);
+
+	if (!rc && !m->linked)
+		model_link(m);
+	progress_end(p);
+	return rc;
 }
 
 static uint8_t busiest(const struct model *m)

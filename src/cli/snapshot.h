@@ -9,6 +9,9 @@
  * "snapshot.json". NULL with e filled if there are more words. */
 const char *snapshot_path(const char *command, int argc, char **argv, struct err *e);
 
+/* Read and link it, whatever it is; a spool with the names of its code. On error m is freed. */
+int snapshot_read(struct model *m, const char *path, struct err *e);
+
 /* "2" → 2, NULL → the device whose live bytes were highest. -1 with e filled if the recording has no
  * such device. A recording of nothing has device 0. */
 int snapshot_device(const struct model *m, const char *word, struct err *e);
