@@ -4,7 +4,9 @@
 #include "cli/drawing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
+#include "render/segmap.h"
 #include "render/timeline.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,8 @@ static const struct option_row timeline_options[] = {
      "begin there, e.g. 1.5s (default: the recording's begin)"},
     {"to", 0, OPT_STRING, offsetof(struct timeline_opts, to), "TIME",
      "end there (default: the recording's end)"},
+    {"at", 0, OPT_STRING, offsetof(struct timeline_opts, at), "TIME|peak|end",
+     "draw the segments at this instant (implies --view segments)"},
     {"device", 'd', OPT_STRING, offsetof(struct timeline_opts, device), "N",
      "one device (default: all, below each other)"},
     DRAWING_OPTIONS(offsetof(struct timeline_opts, drawing)),
@@ -126,13 +130,141 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 		             (unsigned long long)pic->panel[i].peak);
 }
 
+static int save(const struct timeline_opts *o, const struct timeline_picture *pic, struct picture *p,
+                struct err *e)
+{
+	write_meta(p, pic, o->drawing.title ? o->drawing.title : pic->title, pic->subtitle);
+	return drawing_save(&o->drawing, p, e);
+}
+
+static int draw_panels(const struct timeline_opts *o, struct timeline_picture *pic, const uint8_t *device,
+                       struct font *font, struct err *e)
+{
+	struct text title = {0}, subtitle = {0};
+	struct picture p;
+
+	pic->axis.columns = timeline_plot(&o->drawing.look);
+	for (size_t i = 0; i < pic->n; i++)
+		timeline_panel(&pic->panel[i], pic, device[i], timeline_bands(&o->drawing.look, pic->n));
+	write_title(&title, pic);
+	write_subtitle(&subtitle, pic);
+	pic->title = title.s;
+	pic->subtitle = subtitle.s;
+	timeline_layout(&p, pic, &o->drawing.look, font);
+	int rc = save(o, pic, &p, e);
+	picture_free(&p);
+	text_free(&title);
+	text_free(&subtitle);
+	return rc;
+}
+
+static int draw_map(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
+                    struct err *e)
+{
+	struct text title = {0}, subtitle = {0};
+	char blocks[TEXT_SIZE_MAX], held[TEXT_SIZE_MAX];
+	struct segmap map;
+	struct picture p;
+
+	segmap_make(&map, pic->m, pic->panel->device);
+	text_printf(&title, "Where GPU %u's blocks lie over time", pic->panel->device);
+	write_subtitle(&subtitle, pic);
+	text_printf(&subtitle, " \xc2\xb7 %s blocks", text_count(blocks, map.blocks.n));
+	if (map.held.n)
+		text_printf(&subtitle, " in %s segments and mapped ranges", text_count(held, map.held.n));
+	pic->title = title.s;
+	pic->subtitle = subtitle.s;
+	segmap_layout(&p, pic, &map, &o->drawing.look, font);
+	int rc = save(o, pic, &p, e);
+	picture_free(&p);
+	segmap_free(&map);
+	text_free(&title);
+	text_free(&subtitle);
+	return rc;
+}
+
+/* The row of --at, and words for the title. */
+static int find_instant(const struct timeline_opts *o, const struct timeline_picture *pic, size_t *row,
+                        char *words, size_t size, struct err *e)
+{
+	const struct model *m = pic->m;
+	char when[TEXT_SIZE_MAX];
+	int64_t t;
+
+	if (!strcmp(o->at, "peak")) {
+		*row = live_peak_row(m, pic->panel->device);
+		snprintf(words, size, "at the peak");
+	} else if (!strcmp(o->at, "end")) {
+		*row = m->ev.n - 1;
+		snprintf(words, size, "at the end");
+	} else if (snapshot_time(m, "at", o->at, &t, e)) {
+		*row = snapshot_row_at(m, pic->panel->device, t);
+		snprintf(words, size, "at %s%s", m->has_time ? "" : "event ",
+		         m->has_time ? text_ns(when, t) : text_count(when, (uint64_t)t));
+	} else {
+		return -1;
+	}
+	return 0;
+}
+
+static void describe_space(struct text *t, const struct space *s)
+{
+	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX];
+
+	text_printf(t, " \xc2\xb7 %s held in %s segment%s, %s used", text_bytes(a, s->reserved),
+	            text_count(b, s->n), s->n == 1 ? "" : "s", text_bytes(c, s->used));
+	if (s->free)
+		text_printf(t, " \xc2\xb7 external fragmentation %.1f %%", 100 * space_external(s));
+}
+
+static int draw_state(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
+                      struct err *e)
+{
+	struct text title = {0}, subtitle = {0};
+	struct picture p;
+	struct space s;
+	char words[80];
+	size_t row;
+
+	if (find_instant(o, pic, &row, words, sizeof words, e))
+		return -1;
+	space_at(pic->m, pic->panel->device, row, &s);
+	if (!s.known) {
+		space_free(&s);
+		segmap_blocks_as_segments(&s, pic->m, pic->panel->device, row);
+	}
+	text_printf(&title, "Segments of GPU %u %s", pic->panel->device, words);
+	write_subtitle(&subtitle, pic);
+	describe_space(&subtitle, &s);
+	pic->title = title.s;
+	pic->subtitle = subtitle.s;
+	segstate_layout(&p, pic, &s, &o->drawing.look, font);
+	int rc = save(o, pic, &p, e);
+	picture_free(&p);
+	space_free(&s);
+	text_free(&title);
+	text_free(&subtitle);
+	return rc;
+}
+
+static int draw_segments(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
+                         struct err *e)
+{
+	int device = snapshot_device(pic->m, o->device, e);
+
+	if (device < 0)
+		return -1;
+	pic->n = 1;
+	pic->axis.columns = segmap_plot(&o->drawing.look);
+	timeline_panel(pic->panel, pic, (uint8_t)device, BANDS_MAX);
+	return o->at ? draw_state(o, pic, font, e) : draw_map(o, pic, font, e);
+}
+
 static int draw(const struct timeline_opts *o, const struct model *m, struct font *font, struct err *e)
 {
 	struct timeline_picture pic = {
 	    .m = m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
-	struct text title = {0}, subtitle = {0};
 	struct rank rank;
-	struct picture p;
 	uint8_t device[256];
 	int rc;
 
@@ -142,23 +274,14 @@ static int draw(const struct timeline_opts *o, const struct model *m, struct fon
 		return -1;
 	rank_make(&rank, m);
 	pic.rank = &rank;
-	pic.axis.columns = timeline_plot(&o->drawing.look);
 	pic.panel = mem_zalloc(pic.n, sizeof *pic.panel);
-	for (size_t i = 0; i < pic.n; i++)
-		timeline_panel(&pic.panel[i], &pic, device[i], timeline_bands(&o->drawing.look, pic.n));
-	write_title(&title, &pic);
-	write_subtitle(&subtitle, &pic);
-	pic.title = title.s;
-	pic.subtitle = subtitle.s;
-	timeline_layout(&p, &pic, &o->drawing.look, font);
-	write_meta(&p, &pic, o->drawing.title ? o->drawing.title : title.s, subtitle.s);
-	rc = drawing_save(&o->drawing, &p, e);
+	if (o->at || (o->view && !strcmp(o->view, "segments")))
+		rc = draw_segments(o, &pic, font, e);
+	else
+		rc = draw_panels(o, &pic, device, font, e);
 	for (size_t i = 0; i < pic.n; i++)
 		timeline_panel_free(&pic.panel[i]);
 	free(pic.panel);
-	picture_free(&p);
-	text_free(&title);
-	text_free(&subtitle);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "render/axis.h"
+#include "render/legend.h"
 #include "render/plot.h"
 #include "render/timeline.h"
 #include <inttypes.h>
@@ -17,7 +18,6 @@
 /* Units (look.h). */
 #define LABELS     64  /* width of the bytes axis */
 #define LEGEND     330 /* width of the legend, the gap before it included */
-#define ENTRY      29  /* height of an entry of the legend: two lines */
 #define HEADER     24
 #define STRIP      17  /* height of one line of words of marks */
 #define PANEL      560 /* default height of the only panel */
@@ -59,7 +59,7 @@ size_t timeline_bands(const struct look_options *o, size_t panels)
 	look_make(&l, o);
 	int each = o->height ? ((int)o->height - look_px(&l, 130)) / (int)(panels ? panels : 1)
 	                     : look_px(&l, panels > 1 ? PANEL_MANY : PANEL);
-	int n = each / look_px(&l, ENTRY) - 4;
+	int n = each / look_px(&l, LEGEND_ENTRY) - 4;
 	return n < 2 ? 2 : n > BANDS_MAX ? BANDS_MAX : (size_t)n;
 }
 
@@ -313,38 +313,6 @@ static size_t mark_ooms(struct plan *g, int strip, bool draw)
 
 /* --- legend --------------------------------------------------------------------------------- */
 
-struct legend {
-	int x, y, room;
-};
-
-/* A name of two parts, "a ← b": the first has precedence, the second gets the room that is left. */
-static void legend_name(struct plan *g, const char *role, int64_t ref, int x, int y, int room,
-                        const struct pic_style *s, const char *name)
-{
-	const char *arrow = strstr(name, " \xe2\x86\x90 ");
-	size_t n = arrow ? (size_t)(arrow - name) : strlen(name);
-	int w = picture_fit(g->p, role, ref, x, y, room, s, name, n);
-
-	if (arrow && room - w > look_px(&g->l, 50))
-		picture_fit(g->p, role, ref, x + w, y, room - w, s, arrow, strlen(arrow));
-}
-
-static void legend_entry(struct plan *g, struct legend *at, const char *role, int64_t ref, uint32_t rgb,
-                         bool line, const char *name, const char *amount)
-{
-	int chip = look_px(&g->l, 11), x = at->x + chip + look_px(&g->l, 7);
-	struct pic_style small = g->l.small, name_style = g->l.text;
-
-	name_style.size = look_px(&g->l, 11);
-	small.size = look_px(&g->l, 10);
-	picture_rect(g->p, role, ref, at->x, at->y + (line ? look_px(&g->l, 5) : look_px(&g->l, 1)), chip,
-	             line ? look_px(&g->l, 2) : chip, rgb);
-	legend_name(g, role, ref, x, at->y + look_px(&g->l, 10), at->room - (x - at->x), &name_style, name);
-	picture_fit(g->p, role, ref, x, at->y + look_px(&g->l, 22), at->room - (x - at->x), &small, amount,
-	            strlen(amount));
-	at->y += look_px(&g->l, ENTRY);
-}
-
 static void legend_line(struct plan *g, struct legend *at, const char *role, uint32_t rgb, const char *name,
                         uint64_t v, const char *what)
 {
@@ -354,13 +322,13 @@ static void legend_line(struct plan *g, struct legend *at, const char *role, uin
 		return;
 	snprintf(words, sizeof words, "%s%s%s", what, text_bytes(bytes, v),
 	         v > g->max ? ", beyond this axis" : "");
-	legend_entry(g, at, role, -1, rgb, true, name, words);
+	legend_entry(at, role, -1, rgb, true, name, words);
 }
 
 static void draw_legend(struct plan *g, int top)
 {
 	const struct timeline_panel *p = g->panel;
-	struct legend at = {.x = g->x + g->w + look_px(&g->l, 18), .y = top};
+	struct legend at = {.p = g->p, .l = &g->l, .x = g->x + g->w + look_px(&g->l, 18), .y = top};
 	char bytes[TEXT_SIZE_MAX], words[100];
 
 	at.room = g->p->w - g->l.margin - at.x;
@@ -380,8 +348,7 @@ static void draw_legend(struct plan *g, int top)
 			         text_bytes(bytes, p->band[i].at_peak), share < 99.95, share);
 		else
 			snprintf(words, sizeof words, "nothing at the peak");
-		legend_entry(g, &at, "legend.band", (int64_t)i, p->band[i].rgb, false, p->band[i].name,
-		             words);
+		legend_entry(&at, "legend.band", (int64_t)i, p->band[i].rgb, false, p->band[i].name, words);
 	}
 }
 

@@ -119,3 +119,24 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *"event number (this recording has no times)"* ]]
 	[[ "$output" == *"peak 2.50 GiB at event 46"* ]]
 }
+
+@test "--view segments draws one rectangle per life where it lay" {
+	gpumemsnap timeline --layout --view segments --device 0 "$snap" >layout
+	[ "$(grep -c '^rect block#' layout)" = 42 ]
+	grep -qF '"0x7f0000000000"' layout
+	# the grid lives from the beginning to 540 of 560 ms, lowest of all
+	read -r x y w h <<<"$(awk '$2 == "block#0" {print $3, $4, $5, $6}' layout)"
+	[ "$(awk '$1 == "rect" && $2 ~ /^block#/ {print $4 + $6}' layout | sort -n | tail -1)" = $((y + h)) ]
+	plot=$(awk '$2 ~ /^time.tick#0$/ {print $3}' layout)
+	[ $((x - plot)) -lt 10 ] && [ "$w" -gt 1300 ]
+}
+
+@test "--at draws the blocks of one instant with their names and sizes" {
+	run gpumemsnap timeline --layout --at peak --device 0 "$snap"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *'"Segments of GPU 0 at the peak"'* ]]
+	[[ "$output" == *'"grid_new grid.c:12 · 1.00 GiB"'* ]]
+	[ "$(grep '^rect block#' <<<"$output" | awk '{print $2}' | sort -u | wc -l)" = 11 ]
+	run gpumemsnap timeline --layout --at 0 --device 0 "$snap"
+	[[ "$output" == *"no segment is held"* ]]
+}

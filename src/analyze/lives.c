@@ -1,0 +1,194 @@
+/* lives.c: allocations end at their peer row; mapped ranges are followed piece by piece. */
+#include "analyze/lives.h"
+#include "analyze/live.h"
+#include "base/mem.h"
+#include <stdlib.h>
+
+/* Steps over pieces of mapped ranges: far more than any allocator needs, few enough for a hostile file. */
+#define MAX_STEPS 20000000
+
+static void add(struct lives *l, uint64_t addr, uint64_t size, uint32_t begin, uint32_t end)
+{
+	if (size > UINT64_MAX - addr)
+		size = UINT64_MAX - addr;
+	if (size)
+		*VEC_PUSH(l->v, l->n, l->cap) = (struct life){addr, size, begin, end};
+}
+
+static bool is_mapping(uint8_t op, enum gms_kind kind)
+{
+	return op == GMS_OP(kind, GMS_A_MAP) || op == GMS_OP(kind, GMS_A_UNMAP);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* All borders of mapped and unmapped ranges, sorted, each once. */
+static uint64_t *find_borders(const struct model *m, uint8_t device, enum gms_kind kind, size_t *n)
+{
+	const struct columns *c = &m->ev;
+	uint64_t *border = NULL;
+	size_t cap = 0, kept = 0;
+
+	*n = 0;
+	for (size_t row = 0; row < c->n; row++)
+		if (c->device[row] == device && is_mapping(c->op[row], kind)) {
+			uint64_t end = c->size[row] > UINT64_MAX - c->addr[row] ? UINT64_MAX
+			                                                        : c->addr[row] + c->size[row];
+			*VEC_PUSH(border, *n, cap) = c->addr[row];
+			*VEC_PUSH(border, *n, cap) = end;
+		}
+	if (*n)
+		qsort(border, *n, sizeof *border, by_number);
+	for (size_t i = 0; i < *n; i++)
+		if (!kept || border[i] != border[kept - 1])
+			border[kept++] = border[i];
+	*n = kept;
+	return border;
+}
+
+static size_t border_index(const uint64_t *border, size_t n, uint64_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (border[mid] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* End the lives of the pieces from `i` to `to`, neighbours that began together as one. */
+static void unmap(struct lives *l, const uint64_t *border, uint32_t *owner, size_t i, size_t to, uint32_t row)
+{
+	size_t j;
+
+	for (; i < to; i = j) {
+		for (j = i + 1; j < to && owner[j] == owner[i];)
+			j++;
+		if (owner[i] != MODEL_NO_PEER)
+			add(l, border[i], border[j] - border[i], owner[i], row);
+		for (size_t k = i; k < j; k++)
+			owner[k] = MODEL_NO_PEER;
+	}
+}
+
+static void add_mapped(struct lives *l, const struct model *m, uint8_t device, enum gms_kind kind)
+{
+	const struct columns *c = &m->ev;
+	size_t n, steps = 0;
+	uint64_t *border = find_borders(m, device, kind, &n);
+	uint32_t *owner = mem_alloc((n + 1) * sizeof *owner);
+
+	for (size_t i = 0; i < n; i++)
+		owner[i] = MODEL_NO_PEER;
+	for (size_t row = 0; row < c->n && n && steps < MAX_STEPS; row++) {
+		if (c->device[row] != device || !is_mapping(c->op[row], kind))
+			continue;
+		size_t i = border_index(border, n, c->addr[row]);
+		uint64_t end =
+		    c->size[row] > UINT64_MAX - c->addr[row] ? UINT64_MAX : c->addr[row] + c->size[row];
+		size_t to = border_index(border, n, end);
+		steps += to - i;
+		if (GMS_OP_ACTION(c->op[row]) == GMS_A_UNMAP)
+			unmap(l, border, owner, i, to, (uint32_t)row);
+		else
+			for (; i < to; i++)
+				owner[i] = owner[i] == MODEL_NO_PEER ? (uint32_t)row : owner[i];
+	}
+	if (n)
+		unmap(l, border, owner, 0, n - 1, MODEL_NO_PEER);
+	free(border);
+	free(owner);
+}
+
+void lives_held(struct lives *l, const struct model *m, uint8_t device)
+{
+	const struct columns *c = &m->ev;
+
+	*l = (struct lives){0};
+	for (size_t row = 0; row < c->n; row++)
+		if (c->device[row] == device && c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC))
+			add(l, c->addr[row], c->size[row], (uint32_t)row, c->peer[row]);
+	add_mapped(l, m, device, GMS_K_SEGMENT);
+}
+
+void lives_blocks(struct lives *l, const struct model *m, uint8_t device)
+{
+	const struct columns *c = &m->ev;
+	enum gms_level level = live_level(m, device);
+	uint8_t role[256];
+
+	*l = (struct lives){0};
+	live_roles(level, role);
+	for (size_t row = 0; row < c->n; row++) {
+		uint64_t block;
+		if (c->device[row] != device || role[c->op[row]] != LIVE_ALLOC ||
+		    gms_kind_info[GMS_OP_KIND(c->op[row])].space != GMS_VA)
+			continue;
+		block = model_block_size(m, row);
+		add(l, c->addr[row], block == MODEL_UNKNOWN ? c->size[row] : block, (uint32_t)row,
+		    c->peer[row]);
+	}
+	if (level == GMS_DRIVER)
+		add_mapped(l, m, device, GMS_K_PHYSICAL);
+}
+
+void lives_free(struct lives *l)
+{
+	free(l->v);
+	*l = (struct lives){0};
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void lives_ranges(const struct lives *l, struct ranges *out)
+{
+	size_t n = 0;
+
+	*out = (struct ranges){.v = mem_alloc((l->n + 1) * sizeof *out->v)};
+	for (size_t i = 0; i < l->n; i++)
+		out->v[i] = (struct range){l->v[i].addr, l->v[i].size};
+	if (l->n)
+		qsort(out->v, l->n, sizeof *out->v, by_address);
+	for (size_t i = 0; i < l->n; i++) {
+		struct range *last = n ? &out->v[n - 1] : NULL, r = out->v[i];
+		if (!last || r.addr > last->addr + last->size)
+			out->v[n++] = r;
+		else if (r.addr + r.size > last->addr + last->size)
+			last->size = r.addr + r.size - last->addr;
+	}
+	out->n = n;
+}
+
+void lives_ranges_free(struct ranges *r)
+{
+	free(r->v);
+	*r = (struct ranges){0};
+}
+
+size_t lives_range_of(const struct ranges *r, uint64_t addr)
+{
+	size_t lo = 0, hi = r->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (r->v[mid].addr + r->v[mid].size <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->n && r->v[lo].addr <= addr ? lo : SIZE_MAX;
+}

@@ -1,0 +1,31 @@
+/* legend.c: entries of a legend. */
+#include "render/legend.h"
+#include <string.h>
+
+static void put_name(const struct legend *at, const char *role, int64_t ref, int x, int y, int room,
+                     const char *name)
+{
+	struct pic_style s = at->l->text;
+	const char *arrow = strstr(name, " \xe2\x86\x90 ");
+	size_t n = arrow ? (size_t)(arrow - name) : strlen(name);
+
+	s.size = look_px(at->l, 11);
+	int w = picture_fit(at->p, role, ref, x, y, room, &s, name, n);
+	if (arrow && room - w > look_px(at->l, 50))
+		picture_fit(at->p, role, ref, x + w, y, room - w, &s, arrow, strlen(arrow));
+}
+
+void legend_entry(struct legend *at, const char *role, int64_t ref, uint32_t rgb, bool line, const char *name,
+                  const char *amount)
+{
+	const struct look *l = at->l;
+	int chip = look_px(l, 11), x = at->x + chip + look_px(l, 7), room = at->room - (x - at->x);
+	struct pic_style small = l->small;
+
+	small.size = look_px(l, 10);
+	picture_rect(at->p, role, ref, at->x, at->y + look_px(l, line ? 5 : 1), chip,
+	             line ? look_px(l, 2) : chip, rgb);
+	put_name(at, role, ref, x, at->y + look_px(l, 10), room, name);
+	picture_fit(at->p, role, ref, x, at->y + look_px(l, 22), room, &small, amount, strlen(amount));
+	at->y += look_px(l, LEGEND_ENTRY);
+}

@@ -1,0 +1,375 @@
+/* segmap_layout.c: addresses against time: one rectangle per life of a block, on the segments that hold them.
+ *
+ * Only address ranges that were ever held have room: each in proportion to its size, but a pixel at least,
+ * with a small gap between them. A life shorter than a pixel is one pixel wide. A rectangle that would
+ * change nothing (its pixels have its colour already) is left out of the list, so that a million short
+ * lives at one place cost nothing.
+ */
+#include "base/mem.h"
+#include "render/axis.h"
+#include "render/legend.h"
+#include "render/plot.h"
+#include "render/segmap.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Units (look.h). */
+#define LABELS 104
+#define LEGEND 330
+#define STRIP  17
+#define PLOT   560
+
+struct plan {
+	const struct timeline_picture *t;
+	const struct segmap *s;
+	struct picture *p;
+	struct look l;
+	struct plot plot;
+	int w, y, h;
+	int *top;      /* of each range; the highest addresses are on top */
+	int *height;   /* pixels */
+	uint32_t *rgb; /* w × h: what is there already */
+	struct segmap_colours colours;
+	uint64_t outside; /* blocks in no range */
+	struct space end;
+	struct pinned pinned; /* at the end */
+};
+
+int segmap_plot(const struct look_options *o)
+{
+	struct look l;
+
+	look_make(&l, o);
+	int w = look_width(o) - 2 * l.margin - look_px(&l, LABELS) - look_px(&l, LEGEND);
+	return w > 16 ? w : 16;
+}
+
+void segmap_make(struct segmap *s, const struct model *m, uint8_t device)
+{
+	lives_held(&s->held, m, device);
+	lives_blocks(&s->blocks, m, device);
+	lives_ranges(s->held.n ? &s->held : &s->blocks, &s->ranges);
+}
+
+void segmap_free(struct segmap *s)
+{
+	lives_free(&s->held);
+	lives_free(&s->blocks);
+	lives_ranges_free(&s->ranges);
+}
+
+void segmap_colours_make(struct segmap_colours *c, const struct timeline_picture *t,
+                         const struct palette *pal)
+{
+	const struct timeline_panel *p = t->panel;
+
+	group_keys_make(&c->keys, t->m, t->by);
+	c->rgb = mem_alloc((c->keys.n + 1) * sizeof *c->rgb);
+	for (size_t i = 0; i < c->keys.n; i++)
+		c->rgb[i] = palette_mix(pal->rest, pal->ink, 15);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->bands.band[i].key != BANDS_REST)
+			c->rgb[p->bands.band[i].key] = p->band[i].rgb;
+}
+
+void segmap_colours_free(struct segmap_colours *c)
+{
+	group_keys_free(&c->keys);
+	free(c->rgb);
+}
+
+/* --- addresses to pixels -------------------------------------------------------------------- */
+
+static uint64_t total_size(const struct ranges *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].size > UINT64_MAX - sum ? UINT64_MAX - sum : r->v[i].size;
+	return sum;
+}
+
+/* Ranges whose share is below a pixel get one; the others share what is left. */
+static void share_height(struct plan *g, int room)
+{
+	const struct ranges *r = &g->s->ranges;
+	uint64_t total = total_size(r), large = 0;
+	int left = room;
+
+	for (size_t i = 0; i < r->n; i++) {
+		bool small = (unsigned __int128)r->v[i].size * (unsigned)room < total;
+		g->height[i] = small ? 1 : 0;
+		left -= g->height[i];
+		large += small ? 0 : r->v[i].size;
+	}
+	for (size_t i = 0; i < r->n; i++)
+		if (!g->height[i])
+			g->height[i] =
+			    left > 0 ? (int)((unsigned __int128)r->v[i].size * (unsigned)left / large) : 1;
+}
+
+static void place_ranges(struct plan *g)
+{
+	size_t n = g->s->ranges.n;
+	int gap = look_px(&g->l, 3), y;
+
+	g->top = mem_alloc((n + 1) * sizeof *g->top);
+	g->height = mem_alloc((n + 1) * sizeof *g->height);
+	while (gap && n > (size_t)(g->h / (3 * gap)))
+		gap--;
+	share_height(g, g->h - (n ? (int)(n - 1) * gap : 0));
+	y = g->y + g->h;
+	for (size_t i = 0; i < n; i++) {
+		y -= g->height[i];
+		g->top[i] = y > g->y ? y : g->y;
+		y -= gap;
+	}
+}
+
+/* Pixels of [addr, addr + size) inside range i, at least one. */
+static void edges(const struct plan *g, size_t i, uint64_t addr, uint64_t size, int *y0, int *y1)
+{
+	const struct range *r = &g->s->ranges.v[i];
+	uint64_t from = addr - r->addr, to = size > r->size - from ? r->size : from + size;
+	int bottom = g->top[i] + g->height[i];
+
+	*y1 = bottom - (int)((unsigned __int128)from * (unsigned)g->height[i] / r->size);
+	*y0 = bottom - (int)((unsigned __int128)to * (unsigned)g->height[i] / r->size);
+	if (*y0 >= *y1)
+		*y0 = *y1 - 1;
+}
+
+/* --- painting ------------------------------------------------------------------------------- */
+
+static bool changes(struct plan *g, int x0, int y0, int x1, int y1, uint32_t rgb)
+{
+	bool any = false;
+
+	for (int y = y0; y < y1; y++) {
+		uint32_t *row = g->rgb + (size_t)(y - g->y) * (size_t)g->w - g->plot.x;
+		for (int x = x0; x < x1; x++) {
+			any |= row[x] != rgb;
+			row[x] = rgb;
+		}
+	}
+	return any;
+}
+
+static int64_t time_of(const struct plan *g, uint32_t row)
+{
+	/* What was there when the recording began has been there all along. */
+	return row < g->t->m->n_initial ? INT64_MIN : g->t->m->ev.t_ns[row];
+}
+
+static void paint(struct plan *g, const char *role, const struct life *l, uint32_t rgb, bool edge)
+{
+	int64_t t0 = time_of(g, l->begin), t1 = l->end == MODEL_NO_PEER ? INT64_MAX : time_of(g, l->end);
+	size_t i = lives_range_of(&g->s->ranges, l->addr);
+	int x0, x1, y0, y1;
+
+	if (i == SIZE_MAX) {
+		g->outside++;
+		return;
+	}
+	if (t1 < g->t->axis.from || t0 > g->t->axis.to)
+		return;
+	edges(g, i, l->addr, l->size, &y0, &y1);
+	x0 = plot_x(&g->plot, t0);
+	x1 = t1 > g->t->axis.to ? g->plot.x + g->w : plot_x(&g->plot, t1);
+	if (x1 <= x0)
+		x1 = x0 + 1;
+	if (y0 < g->y)
+		y0 = g->y;
+	/* A hairline tells neighbours apart where there is room for it. */
+	if (edge && x1 - x0 > 4)
+		x1--;
+	if (edge && y1 - y0 > 4)
+		y0++;
+	if (y0 < y1 && changes(g, x0, y0, x1, y1, rgb))
+		picture_rect(g->p, role, l->begin, x0, y0, x1 - x0, y1 - y0, rgb);
+}
+
+static void paint_all(struct plan *g)
+{
+	const struct segmap *s = g->s;
+
+	for (size_t i = 0; i < s->held.n; i++)
+		paint(g, "segment", &s->held.v[i], g->l.pal.empty, false);
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		uint32_t key = group_key(&g->colours.keys, s->blocks.v[i].begin);
+		paint(g, "block", &s->blocks.v[i], g->colours.rgb[key], true);
+	}
+}
+
+/* A bar behind the end of each segment that is pinned there. */
+static void mark_pinned(struct plan *g)
+{
+	for (size_t i = 0; i < g->pinned.n; i++) {
+		const struct space_segment *seg = g->pinned.rows[i].segment;
+		size_t r = lives_range_of(&g->s->ranges, seg->addr);
+		int y0, y1;
+		if (r == SIZE_MAX)
+			continue;
+		edges(g, r, seg->addr, seg->size, &y0, &y1);
+		picture_rect(g->p, "pinned", seg->row, g->plot.x + g->w + look_px(&g->l, 2), y0,
+		             look_px(&g->l, 4), y1 - y0, g->l.pal.alarm);
+	}
+}
+
+/* --- words ---------------------------------------------------------------------------------- */
+
+/* Beside a high range: how far from its beginning. */
+static void label_inside(struct plan *g, size_t i, int x, const struct pic_style *s)
+{
+	const struct range *r = &g->s->ranges.v[i];
+	uint64_t step = axis_bytes_step(r->size, g->height[i] / look_px(&g->l, 40) + 1);
+	char bytes[TEXT_SIZE_MAX], words[40];
+	int y0, y1;
+
+	for (uint64_t v = step; v < r->size && v; v += step) {
+		edges(g, i, r->addr + v, 1, &y0, &y1);
+		picture_rect(g->p, "range.tick", (int64_t)v, g->plot.x - look_px(&g->l, 4), y1,
+		             look_px(&g->l, 4), 1, g->l.pal.frame);
+		snprintf(words, sizeof words, "+%s", axis_bytes(bytes, sizeof bytes, v));
+		picture_puts(g->p, "range.offset", (int64_t)v, x, y1 + look_px(&g->l, 4), PIC_RIGHT, s,
+		             words);
+	}
+}
+
+/* Beside a range that is high enough: where it begins and how large it is. */
+static void label_ranges(struct plan *g)
+{
+	int pitch = look_px(&g->l, 13), free_below = g->y + g->h + pitch;
+	struct pic_style s = g->l.small;
+	char bytes[TEXT_SIZE_MAX], words[64];
+
+	s.size = look_px(&g->l, 10);
+	for (size_t i = 0; i < g->s->ranges.n; i++) {
+		const struct range *r = &g->s->ranges.v[i];
+		int bottom = g->top[i] + g->height[i], x = g->plot.x - look_px(&g->l, 7);
+		if (g->height[i] < pitch || bottom > free_below)
+			continue;
+		snprintf(words, sizeof words, "0x%" PRIx64, r->addr);
+		picture_puts(g->p, "range.address", (int64_t)i, x, bottom - look_px(&g->l, 2), PIC_RIGHT, &s,
+		             words);
+		free_below = bottom - pitch;
+		if (g->height[i] < 2 * pitch)
+			continue;
+		if (g->height[i] > 7 * pitch) {
+			label_inside(g, i, x, &s);
+			continue;
+		}
+		picture_puts(g->p, "range.size", (int64_t)i, x, bottom - look_px(&g->l, 2) - pitch, PIC_RIGHT,
+		             &s, text_bytes(bytes, r->size));
+		free_below -= pitch;
+	}
+}
+
+static void draw_legend(struct plan *g, int y)
+{
+	const struct timeline_panel *p = g->t->panel;
+	struct legend at = {.p = g->p, .l = &g->l, .x = g->plot.x + g->w + look_px(&g->l, 18), .y = y};
+	char bytes[TEXT_SIZE_MAX], words[100];
+
+	at.room = g->p->w - g->l.margin - at.x;
+	if (g->s->held.n)
+		legend_entry(&at, "legend.free", -1, g->l.pal.empty, false, "free",
+		             "held from the device, but in no block");
+	if (g->pinned.n) {
+		snprintf(words, sizeof words, "%zu segment%s at the end, %s free in %s", g->pinned.n,
+		         g->pinned.n == 1 ? "" : "s", text_bytes(bytes, g->pinned.free),
+		         g->pinned.n == 1 ? "it" : "them");
+		legend_entry(&at, "legend.pinned", -1, g->l.pal.alarm, true,
+		             "pinned: mostly free, but not returnable", words);
+	}
+	for (size_t i = p->n; i-- > 0;) {
+		bool rest = p->bands.band[i].key == BANDS_REST;
+		snprintf(words, sizeof words, "%s at the peak", text_bytes(bytes, p->band[i].at_peak));
+		legend_entry(&at, "legend.band", (int64_t)i,
+		             rest ? palette_mix(g->l.pal.rest, g->l.pal.ink, 15) : p->band[i].rgb, false,
+		             p->band[i].name, words);
+	}
+}
+
+static void mark_ooms(struct plan *g)
+{
+	const struct ooms *all = &g->t->panel->ooms;
+	struct pic_style s = g->l.bold;
+	int last = -g->p->w;
+
+	s.rgb = g->l.pal.alarm;
+	for (size_t i = 0; i < all->n; i++) {
+		int x = plot_x(&g->plot, all->v[i].t_ns);
+		if (all->v[i].t_ns < g->t->axis.from || all->v[i].t_ns > g->t->axis.to ||
+		    x - last < look_px(&g->l, 100))
+			continue;
+		last = x;
+		picture_rect(g->p, "oom", (int64_t)all->v[i].row, x, g->y - look_px(&g->l, STRIP),
+		             look_px(&g->l, 2), g->h + look_px(&g->l, STRIP), s.rgb)
+		    ->dash = (uint16_t)look_px(&g->l, 4);
+		picture_puts(g->p, "oom.words", (int64_t)all->v[i].row, x - look_px(&g->l, 4),
+		             g->y - look_px(&g->l, 6), PIC_RIGHT, &s, "out of memory");
+	}
+}
+
+static void note(struct plan *g, int y)
+{
+	struct text t = {0};
+	char count[TEXT_SIZE_MAX], bytes[TEXT_SIZE_MAX];
+
+	text_printf(&t,
+	            "Up: addresses, only ranges that were ever held (%s in all), with gaps between them. ",
+	            text_bytes(bytes, total_size(&g->s->ranges)));
+	text_puts(&t, "A life shorter than a pixel, and a block lower than one, is drawn one pixel large. ");
+	if (g->outside)
+		text_printf(&t, "%s blocks lie in no recorded segment and are not drawn. ",
+		            text_count(count, g->outside));
+	picture_wrap(g->p, "note", -1, g->l.margin, y, g->p->w - 2 * g->l.margin, look_px(&g->l, 15), 2, true,
+	             &g->l.small, t.s, t.n);
+	text_free(&t);
+}
+
+void segmap_layout(struct picture *p, const struct timeline_picture *t, const struct segmap *s,
+                   const struct look_options *o, struct font *font)
+{
+	struct plan g = {.t = t, .s = s, .p = p, .w = t->axis.columns};
+	struct plot_phases phases = {0};
+
+	look_make(&g.l, o);
+	picture_init(p, font, look_width(o), 0, g.l.pal.page);
+	g.plot = (struct plot){
+	    .p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.l.margin + look_px(&g.l, LABELS)};
+	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle);
+	int legend = y, below = look_px(&g.l, PLOT_TIME_AXIS + 44);
+	plot_phases_find(&phases, &g.plot, t->panel->device);
+	g.y = plot_phases_draw(&phases, &g.plot, y) + look_px(&g.l, t->panel->ooms.n ? STRIP : 4);
+	g.h = o->height ? (int)o->height - g.y - below : look_px(&g.l, PLOT);
+	g.h = g.h < look_px(&g.l, 40) ? look_px(&g.l, 40) : g.h;
+	g.rgb = mem_alloc((size_t)g.w * (size_t)g.h * sizeof *g.rgb);
+	for (size_t i = 0; i < (size_t)g.w * (size_t)g.h; i++)
+		g.rgb[i] = UINT32_MAX;
+	place_ranges(&g);
+	segmap_colours_make(&g.colours, t, &g.l.pal);
+	picture_rect(p, "frame", -1, g.plot.x - 1, g.y, 1, g.h + look_px(&g.l, 2), g.l.pal.frame);
+	picture_rect(p, "frame", -1, g.plot.x - 1, g.y + g.h + look_px(&g.l, 2) - 1, g.w + 1, 1,
+	             g.l.pal.frame);
+	space_at(t->m, t->panel->device, t->m->ev.n - 1, &g.end);
+	space_pinned(&g.end, &g.pinned);
+	paint_all(&g);
+	mark_pinned(&g);
+	mark_ooms(&g);
+	label_ranges(&g);
+	draw_legend(&g, legend);
+	y = plot_time_axis(&g.plot, g.y + g.h + look_px(&g.l, 2));
+	note(&g, y + look_px(&g.l, 16));
+	p->h = o->height && (int)o->height > g.y + g.h ? (int)o->height : g.y + g.h + below;
+	plot_phases_free(&phases);
+	segmap_colours_free(&g.colours);
+	space_pinned_free(&g.pinned);
+	space_free(&g.end);
+	free(g.rgb);
+	free(g.top);
+	free(g.height);
+}
