@@ -31,10 +31,12 @@ static bool is_live(const struct columns *c, size_t alloc, size_t row)
 
 /* --- whose allocation --------------------------------------------------------------------------------- */
 
-/* The driver, the CUDA runtime and we ourselves called on somebody's behalf. */
+/* The driver, the CUDA runtime, we ourselves, an interpreter and libc called on somebody's behalf. */
 static bool is_messenger(const char *module)
 {
-	static const char *const names[] = {"libcuda.so", "libcudart.so", "libgpumemsnap.so", "libgpumemcache.so"};
+	static const char *const names[] = {"libcuda.so", "libcudart.so", "libgpumemsnap.so", "libgpumemcache.so",
+					    "libffi.so",  "_ctypes",	  "python",	      "libpython",
+					    "libc.so"};
 	size_t i;
 
 	for (i = 0; i < sizeof names / sizeof *names; i++)
@@ -43,11 +45,12 @@ static bool is_messenger(const char *module)
 	return false;
 }
 
-/* The file of the first frame that is not the driver's: a library, or a script. 0 if no frame has one. */
+/* The file of the first frame that is nobody's messenger: a library, or a script; else of the outermost frame
+ * that has one, the program; else 0. */
 static uint32_t owner_of(const struct model *m, uint32_t stack)
 {
 	const uint32_t *frame;
-	uint32_t file;
+	uint32_t file, last = 0;
 	size_t i, n;
 
 	frame = model_stack_frames(m, stack, &n);
@@ -57,8 +60,9 @@ static uint32_t owner_of(const struct model *m, uint32_t stack)
 		file = f->module ? f->module : f->file;
 		if (file && !is_messenger(frames_base(model_text(m, file))))
 			return file;
+		last = file ? file : last;
 	}
-	return 0;
+	return last;
 }
 
 static void add_owner(struct books *b, uint32_t name, uint64_t bytes)
@@ -208,8 +212,17 @@ static void count_pending(struct books *b)
 	}
 }
 
+/* A sample may stand before the allocation that prompted it, at the same time: it has seen it. */
+static size_t end_of_moment(const struct model *m, size_t row)
+{
+	while (m->has_time && row < m->ev.n && row + 1 < m->ev.n && m->ev.t_ns[row + 1] == m->ev.t_ns[row])
+		row++;
+	return row;
+}
+
 static void books_make(struct books *b, const struct model *m, uint8_t device, size_t row)
 {
+	row = end_of_moment(m, row);
 	*b = (struct books){.m = m, .device = device, .row = row};
 	space_at(m, device, row, &b->s);
 	count_pending(b);
@@ -417,22 +430,29 @@ void accounting_free(struct accounting *a)
 	*a = (struct accounting){0};
 }
 
+static const struct {
+	const char *word, *name;
+} part_names[ACCOUNT_PARTS] = {
+	[ACCOUNT_ACTIVE] = {"active", "active blocks, as requested"},
+	[ACCOUNT_PENDING] = {"pending", "freed blocks that other streams still use"},
+	[ACCOUNT_ROUNDING] = {"rounding", "rounding of blocks"},
+	[ACCOUNT_CACHED_PARTS] = {"cached_parts", "cached: free parts of segments in use"},
+	[ACCOUNT_CACHED_WHOLE] = {"cached_whole", "cached: segments nobody uses"},
+	[ACCOUNT_LIBRARY] = {"library", "allocations by"},
+	[ACCOUNT_POOL_RESERVE] = {"pool_reserve", "reserve of the driver's memory pools"},
+	[ACCOUNT_GRAPHS] = {"graphs", "CUDA graphs"},
+	[ACCOUNT_CONTEXT] = {"context", "context and code, when first seen"},
+	[ACCOUNT_CONTEXT_LATER] = {"context_later", "code loaded later, and what the driver rounds up"},
+	[ACCOUNT_BEFORE] = {"before", "there before: context, code, other processes"},
+	[ACCOUNT_OTHERS] = {"other_process", "another process:"},
+};
+
+const char *accounting_part_word(enum account_part part)
+{
+	return part_names[part].word;
+}
+
 const char *accounting_part_name(enum account_part part)
 {
-	static const char *const name[ACCOUNT_PARTS] = {
-		[ACCOUNT_ACTIVE] = "active blocks, as requested",
-		[ACCOUNT_PENDING] = "freed blocks that other streams still use",
-		[ACCOUNT_ROUNDING] = "rounding of blocks",
-		[ACCOUNT_CACHED_PARTS] = "cached: free parts of segments in use",
-		[ACCOUNT_CACHED_WHOLE] = "cached: segments nobody uses",
-		[ACCOUNT_LIBRARY] = "allocations by",
-		[ACCOUNT_POOL_RESERVE] = "reserve of the driver's memory pools",
-		[ACCOUNT_GRAPHS] = "CUDA graphs",
-		[ACCOUNT_CONTEXT] = "context and code, at the first sample",
-		[ACCOUNT_CONTEXT_LATER] = "code loaded later, and what the driver rounds up",
-		[ACCOUNT_BEFORE] = "there before: context, code, other processes",
-		[ACCOUNT_OTHERS] = "another process",
-	};
-
-	return name[part];
+	return part_names[part].name;
 }

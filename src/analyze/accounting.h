@@ -48,7 +48,7 @@ struct accounting {
 };
 void accounting_make(struct accounting *a, const struct model *m, uint8_t device);
 void accounting_free(struct accounting *a);
-/* "active blocks", "context and code" … */
-const char *accounting_part_name(enum account_part part);
+const char *accounting_part_word(enum account_part part); /* "active", "pool_reserve" … */
+const char *accounting_part_name(enum account_part part); /* the same for people */
 
 #endif

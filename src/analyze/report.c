@@ -46,6 +46,8 @@ void report_make(struct report *r, const struct model *m, unsigned wanted)
 		d = VEC_PUSH(r->devices, r->n, cap);
 		*d = (struct report_device){.device = (uint8_t)dev, .t = r->totals.device[dev]};
 		examine(d, m, wanted);
+		if (wanted & REPORT_ACCOUNTING && dev != MODEL_NO_DEVICE)
+			accounting_make(d->accounting = mem_alloc(sizeof *d->accounting), m, d->device);
 	}
 }
 
@@ -64,6 +66,9 @@ static void device_free(struct report_device *d)
 	oom_free(&d->ooms);
 	for (by = 0; by < GROUP_BYS; by++)
 		group_free(&d->groups[by]);
+	if (d->accounting)
+		accounting_free(d->accounting);
+	free(d->accounting);
 }
 
 void report_free(struct report *r)

@@ -6,6 +6,7 @@
 #ifndef ANALYZE_REPORT_H
 #define ANALYZE_REPORT_H
 
+#include "analyze/accounting.h"
 #include "analyze/churn.h"
 #include "analyze/group.h"
 #include "analyze/growth.h"
@@ -30,6 +31,7 @@ struct report_device {
 	struct churn churn;
 	struct coverage coverage;
 	struct groups groups[GROUP_BYS]; /* n == 0 where not asked for */
+	struct accounting *accounting;   /* NULL if not asked for, and for host memory */
 };
 struct report {
 	const struct model *m;
@@ -37,7 +39,8 @@ struct report {
 	struct report_device *devices;
 	size_t n;
 };
-/* wanted: a bit per division wanted, 1u << BY_STREAM | … (BY_STACK is free: struct live). */
+/* wanted: a bit per division wanted, 1u << BY_STREAM | … (BY_STACK is free: struct live), and this: */
+#define REPORT_ACCOUNTING (1u << 31)
 void report_make(struct report *r, const struct model *m, unsigned wanted);
 void report_free(struct report *r);
 

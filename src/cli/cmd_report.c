@@ -18,7 +18,7 @@ struct options {
 	struct narrowing narrowing;
 	uint64_t top, width;
 	bool no_charts;
-	bool peak, leaks, growth, frag, oom, pools, streams, threads, phases, stacks, sizes, churn;
+	bool peak, leaks, growth, frag, oom, pools, streams, threads, phases, stacks, sizes, churn, accounting;
 };
 
 #define SECTION(name, help)                                                                                  \
@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
     SECTION(growth, "stacks whose memory keeps rising"),
     SECTION(frag, "fragmentation and pinned segments"),
     SECTION(oom, "failed allocations and why"),
+    SECTION(accounting, "what the device's memory is used for, adding up to what is used"),
     SECTION(churn, "temporaries, rates, cache flushes"),
     SECTION(phases, "memory by phase"),
     SECTION(streams, "memory by stream"),
@@ -61,6 +62,7 @@ static unsigned sections(const struct options *o)
 	wanted |= o->frag ? SECTION_FRAG : 0;
 	wanted |= o->oom ? SECTION_OOM : 0;
 	wanted |= o->churn ? SECTION_CHURN : 0;
+	wanted |= o->accounting ? SECTION_ACCOUNTING : 0;
 	wanted |= o->phases ? SECTION_PHASES : 0;
 	wanted |= o->streams ? SECTION_STREAMS : 0;
 	wanted |= o->threads ? SECTION_THREADS : 0;
@@ -99,10 +101,10 @@ static void print_text(const struct options *o, const struct report *reports, si
 /* The groups that are printed: all of them for programs, those asked for in text. */
 static unsigned groups_wanted(const struct options *o)
 {
-	unsigned by = 0;
+	unsigned by = o->accounting ? REPORT_ACCOUNTING : 0;
 
 	if (!strcmp(o->format, "json"))
-		return 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
+		return by | 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
 	by |= o->phases ? 1u << BY_PHASE : 0;
 	by |= o->streams ? 1u << BY_STREAM : 0;
 	by |= o->threads ? 1u << BY_THREAD : 0;

@@ -2,6 +2,7 @@
 #include "render/report_json.h"
 #include "analyze/ranks.h"
 #include "analyze/verdict.h"
+#include "render/accounting_out.h"
 #include "render/json_out.h"
 #include <math.h>
 
@@ -339,6 +340,8 @@ static void one_device(cJSON *list, const struct report *r, const struct report_
 	fragmentation(o, m, d);
 	pinned(o, m, d, opt->top);
 	churn(o, &d->churn);
+	if (d->accounting)
+		accounting_json(json_object(o, "accounting"), d->accounting, m);
 	coverage(o, &d->coverage);
 	group(o, "phases", m, &d->groups[BY_PHASE], opt->top);
 	group(o, "streams", m, &d->groups[BY_STREAM], opt->top);

@@ -163,6 +163,8 @@ static void sections(const struct section *base, unsigned wanted)
 		section_growth(&s);
 	if (wanted & SECTION_FRAG)
 		section_frag(&s);
+	if (wanted & SECTION_ACCOUNTING)
+		section_accounting(&s);
 	if (wanted & SECTION_CHURN)
 		section_churn(&s);
 	if (wanted & SECTION_PHASES)

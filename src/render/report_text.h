@@ -18,6 +18,7 @@ enum report_section { /* bits; 0: the usual choice */
 	              SECTION_STACKS = 1 << 9,
 	              SECTION_SIZES = 1 << 10,
 	              SECTION_CHURN = 1 << 11,
+	              SECTION_ACCOUNTING = 1 << 12,
 };
 
 struct report_text_options {
@@ -45,5 +46,6 @@ void section_oom(const struct section *s);
 void section_groups(const struct section *s, enum group_by by, const char *title);
 void section_stacks(const struct section *s);
 void section_churn(const struct section *s);
+void section_accounting(const struct section *s); /* accounting_out.c */
 
 #endif

@@ -108,7 +108,6 @@ rows() {
 @test "--torch-entries bounds the history, and the report knows that it is partial" {
 	echo 'import torch; keep = [torch.empty(1000) for i in range(90)]' >many.py
 	record --torch-entries 20 python3 many.py
-	[ "$(jq '.n_initial // .initial // 0' snapshot.json)" != null ]
 	report snapshot.json | jq -e '.snapshots[0] | .history == "partial" and .devices[0].requested.end == 90000'
 }
 
