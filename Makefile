@@ -160,7 +160,7 @@ $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(LIB_OBJ)
 $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LDFLAGS) $(DEP_LIBS) -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(FUZZ_LINK) -o $@ $^ $(LDFLAGS) $(DEP_LIBS) -lpthread
 $(B)/tests/fake/%.so.1: tests/fake/%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -174,6 +174,15 @@ check: need-check
 demo: need-build
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(abspath $(B)) samples/demo.sh
+# Every fuzz target for a while, with libFuzzer; what it finds lies in build-fuzz.
+FUZZ_SECONDS ?= 30
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRC))
+fuzz-smoke:
+	$(Q)$(MAKE) --no-print-directory B=build-fuzz CC=clang SAN=address,undefined,fuzzer-no-link CFLAGS='-O1 -g -DLIBFUZZER' \
+		FUZZ_LINK=-fsanitize=fuzzer $(patsubst %,build-fuzz/tests/fuzz/fuzz_%,$(FUZZ_NAMES))
+	$(Q)cd build-fuzz && for t in $(FUZZ_NAMES); do mkdir -p found/$$t && d=$(CURDIR)/tests/fuzz/$$t.dict && \
+		tests/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
+		$$([ -e $$d ] && echo -dict=$$d) found/$$t $(CURDIR)/tests/fuzz/corpus/$$t || exit 1; done
 bench: all $(BENCH_BIN)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
 
@@ -184,11 +193,12 @@ clean:
 help:
 	@echo 'make           build into ./build          make check      every test'
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
+	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
 	@echo 'make dist      one portable tarball        make clean      remove what was built'
 	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
 	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
 
-.PHONY: all tests check demo bench clean help
+.PHONY: all tests check demo bench fuzz-smoke clean help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

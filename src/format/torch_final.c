@@ -37,11 +37,13 @@ int torch_read_block(struct torch *t, const struct torch_dict *d, struct pickle_
 /* Give addresses to blocks that have none (torch 2.0). False: the blocks do not fill the segment. */
 static bool place_blocks(struct model *m, const struct final_segment *s)
 {
-	struct final_block *b = m->blocks + s->first_block, *end = b + s->n_blocks;
 	uint64_t at = s->addr;
 	bool fits = true;
+	size_t i;
 
-	for (; b < end; b++) {
+	for (i = 0; i < s->n_blocks; i++) {
+		struct final_block *b = &m->blocks[s->first_block + i];
+
 		if (b->addr == MODEL_UNKNOWN)
 			b->addr = at;
 		fits &= b->addr == at;

@@ -120,7 +120,7 @@ uint32_t model_stack(struct model *m, const uint32_t *frames, size_t n)
 	}
 	if (t->n_flat + n > UINT32_MAX)
 		return 0;
-	if (t->n_flat + n > t->cap_flat)
+	if (!t->flat || t->n_flat + n > t->cap_flat) /* never NULL: readers add offsets to it */
 		t->flat = mem_resize(t->flat, t->cap_flat = (t->cap_flat + n + 64) * 2, sizeof *t->flat);
 	if (t->n + 2 > t->cap)
 		t->at = mem_resize(t->at, t->cap = t->cap * 2 + 64, sizeof *t->at);
