@@ -185,6 +185,7 @@ if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2
 	gpumemsnap flame -o "$out/matmul.flame.png" "$out/matmul.json" 2>flame.err &&
 		gpumemsnap timeline -o "$out/matmul.timeline.png" "$out/matmul.json" 2>>flame.err
 	judge 'pictures of it are drawn without fonts or display' $? flame.err
+	. "$here/torch_record.sh"
 else
 	skip 'torch multiplies matrices while recorded' "$(tail -n 1 torch.err 2>/dev/null)"
 fi
