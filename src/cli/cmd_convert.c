@@ -1,11 +1,10 @@
 /* cmd_convert.c: gpumemsnap convert: a recording in another format. */
 #include "analyze/frames.h"
-#include "base/mem.h"
 #include "base/text.h"
-#include "cli/moment.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/snapshot.h"
+#include "cli/views.h"
 #include "format/export.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,37 +46,6 @@ static const struct exporter *choose(const struct convert_opts *o, struct err *e
 	return NULL;
 }
 
-static struct export_moment moment_of(const struct live *l, int64_t t_ns)
-{
-	struct export_moment at = {.t_ns = t_ns, .bytes = l->bytes, .count = l->count, .n = l->n};
-	size_t i;
-
-	at.rows = mem_alloc(l->n * sizeof *at.rows);
-	for (i = 0; i < l->n; i++)
-		at.rows[i] = (struct export_row){l->rows[i].stack, l->rows[i].bytes, l->rows[i].count};
-	return at;
-}
-
-/* The one instant that --at names. */
-static int add_moment(struct export_view *v, const struct convert_opts *o, struct err *e)
-{
-	struct moment at;
-
-	if (moment_find(&at, v->m, v->device, o->at, e))
-		return -1;
-	v->moments = mem_zalloc(1, sizeof *v->moments);
-	v->moments[v->n_moments++] = moment_of(&at.live, at.row < v->m->ev.n ? v->m->ev.t_ns[at.row] : 0);
-	live_free(&at.live);
-	return 0;
-}
-
-static void free_view(struct export_view *v)
-{
-	while (v->n_moments)
-		free(v->moments[--v->n_moments].rows);
-	free(v->moments);
-}
-
 static int write_to(const struct exporter *x, const struct export_view *v, const char *path, struct err *e)
 {
 	struct output *o = output_open(path, e);
@@ -107,9 +75,13 @@ static int convert(const struct exporter *x, const struct model *m, const struct
 	if (device < 0)
 		return -1;
 	v.device = (uint8_t)device;
-	if (x->needs != EXPORT_MOMENT || !add_moment(&v, o, e))
+	if (x->needs == EXPORT_SERIES)
+		views_series(&v);
+	if (x->needs == EXPORT_COUNTERS)
+		views_counters(&v);
+	if (x->needs != EXPORT_MOMENT || !views_moment(&v, o->at, e))
 		rc = write_to(x, &v, o->output ? o->output : "-", e);
-	free_view(&v);
+	views_free(&v);
 	return rc;
 }
 

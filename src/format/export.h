@@ -20,10 +20,21 @@ struct export_row {
 /* What is live at one instant (or everything that was allocated), by stack. */
 struct export_moment {
 	int64_t t_ns;
+	size_t row; /* after which it is */
 	uint64_t bytes, count;
 	struct export_row *rows; /* NULL: only the sums are known */
 	size_t n;
 	bool peak;
+};
+/* A sum over time: from each point's time on it has that value; MODEL_UNKNOWN is not known. */
+struct export_counter {
+	const char *name;
+	uint8_t device;
+	struct export_point {
+		int64_t t_ns;
+		uint64_t value;
+	} *points;
+	size_t n;
 };
 struct export_view {
 	const struct model *m;
@@ -32,10 +43,12 @@ struct export_view {
 	const char *when;   /* "peak", "end", "total" or a time, for titles */
 	struct export_moment *moments; /* of EXPORT_MOMENT one, of EXPORT_SERIES many, in order of time */
 	size_t n_moments;
+	struct export_counter *counters; /* of EXPORT_COUNTERS */
+	size_t n_counters;
 	size_t (*start)(const struct model *, uint32_t stack); /* position of the frame to name a stack by */
 };
 
-enum export_needs { EXPORT_MODEL, EXPORT_MOMENT, EXPORT_SERIES };
+enum export_needs { EXPORT_MODEL, EXPORT_MOMENT, EXPORT_SERIES, EXPORT_COUNTERS };
 
 struct exporter {
 	const char *name, *suffix, *what;

@@ -115,6 +115,80 @@ same() { # A B: are the two files the same?
 	[ "$status" -eq 0 ]
 }
 
+@test "speedscope: frames, samples and weights fit together and add up" {
+	gpumemsnap convert "$data/solver.json" -o s.speedscope.json
+	jq -e '(.shared.frames | length) as $n | .profiles | length == 2 and
+		all(.[]; .type == "sampled" and (.samples | length) == (.weights | length) and
+			(.weights | add) == .endValue and all(.samples[][]; . >= 0 and . < $n))' s.speedscope.json
+	jq -e '."$schema" == "https://www.speedscope.app/file-format-schema.json" and all(.shared.frames[]; .name | type == "string")' s.speedscope.json
+	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')
+	[ "$(jq '.profiles[0].endValue' s.speedscope.json)" = "$peak" ]
+}
+
+@test "perfetto: every event has what Chrome's format asks for, and the peak is there" {
+	gpumemsnap convert "$data/solver.json" -o s.perfetto.json
+	jq -e '.traceEvents | all(.[]; .ph and (.pid | type) == "number" and (.name | type) == "string") and
+		all(.[] | select(.ph == "C"); (.ts | type) == "number" and (.args.bytes | type) == "number") and
+		all(.[] | select(.ph == "X"); .dur >= 0) and all(.[] | select(.ph == "i"); .s)' s.perfetto.json
+	jq -e '[.traceEvents[] | select(.ph == "C" and .name == "GPU 0 requested") | .ts] | . == sort' s.perfetto.json
+	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '.snapshots[0].devices[0].requested.peak')
+	[ "$(jq '[.traceEvents[] | select(.ph == "C" and .name == "GPU 0 requested") | .args.bytes] | max' s.perfetto.json)" = "$peak" ]
+}
+
+@test "pprof: the profile parses by profile.proto, refers to nothing missing and adds up" {
+	gpumemsnap convert "$data/solver.json" -o s.pb.gz
+	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')
+	python3 - s.pb.gz "$peak" <<-'PY'
+		import gzip, sys
+		def varint(b, i):
+		    v = s = 0
+		    while True:
+		        v |= (b[i] & 127) << s; s += 7; i += 1
+		        if b[i - 1] < 128: return v, i
+		def fields(b):
+		    i = 0
+		    while i < len(b):
+		        key, i = varint(b, i)
+		        assert key & 7 in (0, 2), key
+		        n, i = varint(b, i)
+		        if key & 7 == 2:
+		            yield key >> 3, b[i:i + n]; i += n
+		        else:
+		            yield key >> 3, n
+		def packed(b):
+		    i = 0
+		    while i < len(b):
+		        v, i = varint(b, i); yield v
+		msg = list(fields(gzip.open(sys.argv[1]).read()))
+		get = lambda n: [v for k, v in msg if k == n]
+		strings = [s.decode() for s in get(6)]
+		assert strings[0] == ""
+		types = [tuple(strings[v] for _, v in sorted(fields(t))) for t in get(1)]
+		assert types == [("inuse_objects", "count"), ("inuse_space", "bytes")], types
+		functions = {dict(fields(f))[1]: dict(fields(f)) for f in get(5)}
+		assert all(strings[f[2]] for f in functions.values())
+		locations = {dict(fields(l))[1]: dict(fields(l)) for l in get(4)}
+		assert all(dict(fields(l[4]))[1] in functions for l in locations.values())
+		total = 0
+		for s in get(2):
+		    s = dict(fields(s))
+		    assert list(packed(s[1])) and all(i in locations for i in packed(s[1]))
+		    total += list(packed(s[2]))[1]
+		assert total == int(sys.argv[2]), total
+	PY
+}
+
+@test "massif: ms_print reads it and shows the peak" {
+	gpumemsnap convert "$data/solver.json" -o s.massif
+	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')
+	[ "$(grep -A9 'heap_tree=peak' s.massif | grep -oE '^n[0-9]+: [0-9]+' | cut -d' ' -f2)" = "$peak" ]
+	[ "$(grep -c heap_tree=peak s.massif)" = 1 ]
+	command -v ms_print >/dev/null || skip 'ms_print is not installed'
+	ms_print s.massif >text
+	grep -q '(peak)' text
+	grep -qE '^->' text
+}
+
 @test "the ending of the output's name chooses the format; an unknown one is refused" {
 	gpumemsnap convert "$data/solver.json" -o x.csv
 	head -1 x.csv | grep -q '^event,t_ns,'
