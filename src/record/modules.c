@@ -4,6 +4,7 @@
  * An epoch is a time in which nothing was unloaded: within one, an address means one thing. Stacks
  * belong to an epoch. New modules are noticed when a new stack is seen, gone ones at dlclose.
  */
+#include "record/pyframes.h"
 #include "record/rec.h"
 #include <elf.h>
 #include <link.h>
@@ -196,6 +197,7 @@ static void scan(struct rec_lane *lane)
 	dl_iterate_phdr(mark_seen, NULL);
 	tell_gone(lane); /* first: what is new may lie where something was */
 	dl_iterate_phdr(add_new, &s);
+	rec_python_look();
 }
 
 static int counts_changed(struct dl_phdr_info *info, size_t size, void *p)

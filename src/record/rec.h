@@ -20,7 +20,8 @@
 
 #define REC_EXPORT    __attribute__((visibility("default")))
 #define REC_NO_DEVICE SPOOL_NO_DEVICE
-#define REC_DEVICES   64 /* device ordinals that are told apart */
+#define REC_DEVICES   64  /* device ordinals that are told apart */
+#define REC_PY_DEPTH  512 /* Python frames of a stack */
 
 /* --- is anything recorded? (init.c) ------------------------------------------------------- */
 enum rec_state {
@@ -91,7 +92,7 @@ struct rec_lane {
 	uint64_t last_ns;	   /* of the last event there */
 	const void *frame;	   /* stack address of the call being recorded */
 	bool nested, unwinding;
-	uint64_t word[2 * SPOOL_DEPTH_MAX + 16]; /* of the stack being taken */
+	uint64_t word[SPOOL_DEPTH_MAX + 16 + 3 * REC_PY_DEPTH]; /* of the stack being taken */
 };
 struct rec_thread {
 	uint32_t busy; /* how many lanes are in use now */

@@ -85,34 +85,43 @@ static const ElfW(Sym) *image_find(const struct image *im, const char *name)
 	return NULL;
 }
 
-struct libc_search {
-	const char *name;
+struct search {
+	const char *file, *name;
 	void *found;
+	uint64_t size;
 };
 
-static int search_libc(struct dl_phdr_info *info, size_t size, void *p)
+static int search_module(struct dl_phdr_info *info, size_t size, void *p)
 {
-	struct libc_search *s = p;
+	struct search *s = p;
 	const char *base = strrchr(info->dlpi_name, '/');
 	const ElfW(Sym) *sym;
 	struct image im;
 
 	(void)size;
 	base = base ? base + 1 : info->dlpi_name;
-	if (strncmp(base, "libc.so", 7) != 0 && strncmp(base, "libc-", 5) != 0 && strncmp(base, "libdl", 5) != 0)
-		return 0;
-	if (!image_of(info, &im) || !(sym = image_find(&im, s->name)))
+	if (strncmp(base, s->file, strlen(s->file)) != 0 || !image_of(info, &im) || !(sym = image_find(&im, s->name)))
 		return 0;
 	s->found = (void *)(info->dlpi_addr + sym->st_value);
+	s->size = sym->st_size;
 	return 1;
+}
+
+void *rec_module_symbol(const char *file, const char *name, uint64_t *size)
+{
+	struct search s = {file, name, NULL, 0};
+
+	dl_iterate_phdr(search_module, &s);
+	if (size)
+		*size = s.size;
+	return s.found;
 }
 
 static void *libc_symbol(const char *name)
 {
-	struct libc_search s = {name, NULL};
+	void *p = rec_module_symbol("libc.so", name, NULL);
 
-	dl_iterate_phdr(search_libc, &s);
-	return s.found;
+	return p ? p : rec_module_symbol("libdl", name, NULL);
 }
 
 void rec_resolve_init(void)

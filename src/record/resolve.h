@@ -22,5 +22,7 @@ void *rec_wrapper(enum driver_row row);
 /* The next definition of a function after this library, for our wrappers of libc's. */
 void *rec_next(const char *name);
 void *rec_symbol(void *handle, const char *name); /* the real dlsym */
+/* A symbol of the first module whose file name begins so, whatever scope it is in; *size may be NULL. */
+void *rec_module_symbol(const char *file, const char *name, uint64_t *size);
 
 #endif

@@ -4,6 +4,7 @@
  * the program's own unwinding is untouched; else libgcc's. Stacks are known by a 96-bit hash of their
  * words; the table is read without a lock and replaced, never changed, when it grows.
  */
+#include "record/pyframes.h"
 #include "record/rec.h"
 #include "record/resolve.h"
 #include <dlfcn.h>
@@ -227,6 +228,24 @@ static bool make_room(void)
 	return true;
 }
 
+/* The words as they are written down: addresses in the interpreter's loop marked, and of each Python
+ * frame what it is instead of where it was. */
+static uint32_t final_words(struct rec_lane *lane, uint32_t n, uint32_t python)
+{
+	uint64_t *word = lane->word;
+	struct rec_pyframe f;
+	uint32_t i;
+
+	for (i = 0; python && i < n; i++)
+		if (rec_python_loop(word[i]))
+			word[i] |= SPOOL_LOOP;
+	for (i = 0; i < python; i++) {
+		memcpy(&f, &word[n + 3 * i], sizeof f);
+		word[n + i] = rec_python_word(lane, &f);
+	}
+	return n + python;
+}
+
 static uint32_t add(struct rec_lane *lane, struct key k, uint32_t n, uint32_t epoch, bool cut)
 {
 	struct spool_stack record = {.w = {.kind = SPOOL_STACK, .flags = cut ? SPOOL_STACK_CUT : 0}, .epoch = epoch};
@@ -252,10 +271,15 @@ static void lost(void)
 	__atomic_fetch_add(&rec_head->dropped_stacks, 1, __ATOMIC_RELAXED);
 }
 
+static uint32_t python_depth(void)
+{
+	return rec_options.depth < REC_PY_DEPTH ? rec_options.depth : REC_PY_DEPTH;
+}
+
 uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
 {
 	const struct table *t;
-	uint32_t n, epoch, id;
+	uint32_t n, python, epoch, id;
 	bool cut = false;
 	struct key k;
 
@@ -265,13 +289,18 @@ uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
 		return 0;
 	}
 	n = unwind(lane, site, &cut);
+	python = rec_python_walk((struct rec_pyframe *)&lane->word[n], python_depth());
 	epoch = rec_modules_epoch(lane, false);
-	k = key_of(lane->word, n, epoch);
+	k = key_of(lane->word, n + 3 * python, epoch);
 	t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 	if (t && (id = find(t, k)))
 		return id;
-	epoch = rec_modules_epoch(lane, true);
-	id = add(lane, key_of(lane->word, n, epoch), n, epoch, cut);
+	if (rec_modules_epoch(lane, true) != epoch) {
+		epoch = rec_modules_epoch(lane, false);
+		k = key_of(lane->word, n + 3 * python, epoch);
+	}
+	n = final_words(lane, n, python);
+	id = add(lane, k, n, epoch, cut);
 	if (!id)
 		lost();
 	return id;
@@ -292,4 +321,5 @@ void rec_stacks_forked(void)
 		munmap(table, sizeof *table + (table->mask + 1) * sizeof table->entry[0]);
 	table = NULL;
 	last_id = 0;
+	rec_python_forked();
 }
