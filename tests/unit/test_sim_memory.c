@@ -101,6 +101,21 @@ SIM_CASE(pinned_pages_make_a_device_full_that_is_mostly_free, "mem=64MiB,context
 		alloc(1 * MIB); /* small ones still fit */
 }
 
+SIM_CASE(a_hole_of_exactly_the_size_is_found, "mem=2MiB,context=0")
+{
+	CUdeviceptr hole, again;
+
+	sim_use(0);
+	alloc(300 * KIB);
+	hole = alloc(700 * KIB - 512);
+	alloc(1024 * KIB);
+	alloc(24 * KIB + 512);
+	CHECK(sim_free() == 0);
+	OK(cuMemFree(hole));
+	GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&again, 700 * KIB));
+	CHECK(alloc(700 * KIB - 512) == hole);
+}
+
 /* --- addresses ------------------------------------------------------------------------------ */
 
 static uint64_t *shared;
@@ -628,6 +643,7 @@ int main(void)
 	    cmocka_unit_test(the_last_page_can_be_used_and_not_one_more),
 	    cmocka_unit_test(an_80_gib_device_costs_nothing_until_touched),
 	    cmocka_unit_test(pinned_pages_make_a_device_full_that_is_mostly_free),
+	    cmocka_unit_test(a_hole_of_exactly_the_size_is_found),
 	    cmocka_unit_test(the_same_calls_give_the_same_addresses),
 	    cmocka_unit_test(a_host_dereference_faults),
 	    cmocka_unit_test(freeing_what_is_not_an_allocation_is_refused),

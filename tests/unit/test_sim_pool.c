@@ -182,6 +182,86 @@ SIM_CASE(it_may_when_an_event_orders_the_two, "mem=256MiB,context=0")
 	CHECK(at == before);
 }
 
+SIM_CASE(an_event_before_a_later_free_does_not_cover_it, "mem=256MiB,context=0")
+{
+	CUdeviceptr first, second;
+	CUstream a, b;
+	CUevent e;
+
+	sim_use(0);
+	a = stream();
+	b = stream();
+	set(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	first = alloc(16 * MIB, a);
+	second = alloc(16 * MIB, a);
+	work(first, a);
+	OK(cuMemFreeAsync(first, a));
+	OK(cuEventRecord(e, a));
+	work(second, a);
+	OK(cuMemFreeAsync(second, a));
+	OK(cuStreamWaitEvent(b, e, 0));
+	CHECK(alloc(32 * MIB, b) != first); /* the two are one free block of a's now, but not of b's */
+}
+
+SIM_CASE(waiting_for_an_event_frees_what_came_before_it, "mem=256MiB,context=0")
+{
+	CUdeviceptr first, between, second;
+	CUstream a, b;
+	CUevent e;
+
+	sim_use(0);
+	a = stream();
+	b = stream();
+	threshold(UINT64_MAX);
+	set(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	first = alloc(10 * MIB, a);
+	between = alloc(1 * MIB, a);
+	second = alloc(21 * MIB, a);
+	work(between, a);
+	OK(cuMemFreeAsync(first, a));
+	OK(cuEventRecord(e, a));
+	work(between, a);
+	OK(cuMemFreeAsync(second, a));
+	OK(cuEventSynchronize(e));
+	CHECK(alloc(10 * MIB, b) == first);
+	CHECK(alloc(21 * MIB, b) != second);
+}
+
+SIM_CASE(without_the_opportunistic_policy_only_waiting_helps, "mem=256MiB,context=0")
+{
+	CUdeviceptr at, other;
+	CUstream a, b;
+
+	sim_use(0);
+	a = stream();
+	b = stream();
+	threshold(UINT64_MAX);
+	set(CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, 0);
+	at = alloc(20 * MIB, a);
+	OK(cuMemFreeAsync(at, a)); /* the stream is idle, but nobody has looked */
+	other = alloc(20 * MIB, b);
+	CHECK(other != at);
+	OK(cuMemFreeAsync(other, b));
+	OK(cuStreamSynchronize(a));
+	CHECK(alloc(21 * MIB, b) == at);
+}
+
+SIM_CASE(a_free_on_a_blocking_stream_waits_for_the_legacy_stream, "mem=256MiB,context=0")
+{
+	CUdeviceptr at;
+	CUstream blocking, b;
+
+	sim_use(0);
+	b = stream();
+	OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	at = alloc(20 * MIB, blocking);
+	work(at, NULL);
+	OK(cuMemFreeAsync(at, blocking));
+	CHECK(alloc(20 * MIB, b) != at);
+}
+
 SIM_CASE(events_do_not_help_if_that_policy_is_off, "mem=256MiB,context=0")
 {
 	CUdeviceptr at;
@@ -445,6 +525,10 @@ int main(void)
 	    cmocka_unit_test(another_stream_must_not_while_the_first_is_busy),
 	    cmocka_unit_test(it_may_once_the_first_was_waited_for),
 	    cmocka_unit_test(it_may_when_an_event_orders_the_two),
+	    cmocka_unit_test(an_event_before_a_later_free_does_not_cover_it),
+	    cmocka_unit_test(waiting_for_an_event_frees_what_came_before_it),
+	    cmocka_unit_test(without_the_opportunistic_policy_only_waiting_helps),
+	    cmocka_unit_test(a_free_on_a_blocking_stream_waits_for_the_legacy_stream),
 	    cmocka_unit_test(events_do_not_help_if_that_policy_is_off),
 	    cmocka_unit_test(a_full_device_makes_one_stream_wait_for_another),
 	    cmocka_unit_test(the_legacy_stream_orders_blocking_streams),

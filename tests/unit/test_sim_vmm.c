@@ -302,9 +302,13 @@ SIM_CASE(a_graphs_memory_comes_with_its_launch_and_stays_until_trimmed, "mem=64M
 	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
 	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 4 * MIB);
 	OK(cuDeviceGraphMemTrim(0));
-	CHECK(sim_free() == 64 * MIB);
+	CHECK(sim_free() == 64 * MIB && graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
+	OK(cuGraphLaunch(exec, NULL));
+	CHECK(sim_free() == 60 * MIB);
+	OK(cuDeviceGraphMemTrim(0));
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
+	CHECK(sim_free() == 64 * MIB);
 }
 
 SIM_CASE(captured_allocations_become_nodes, "mem=64MiB,context=0")
