@@ -60,14 +60,10 @@ bool pickle_double(const struct pickle *p, pickle_word w, double *out)
 	return true;
 }
 
-bool pickle_u64(const struct pickle *p, pickle_word w, uint64_t *out)
+bool pickle_large_u64(const struct pickle *p, pickle_word w, uint64_t *out)
 {
 	double v;
 
-	if (pickle_tag(w) == PICKLE_INT) {
-		*out = (uint64_t)((int64_t)w >> 3);
-		return (int64_t)w >= 0;
-	}
 	if (pickle_tag(w) == PICKLE_BIG) {
 		*out = p->boxes[pickle_index(w)];
 		return !p->boxes[pickle_index(w) + 1];
@@ -225,6 +221,26 @@ static inline pickle_word memo_word(const struct pickle *p, size_t index)
 	return pickle_tag(w) == PICKLE_BOXED ? 0 : w;
 }
 
+/* As many LONG_BINGETs as follow each other from *from on, up to one that needs a closer look: frames come in
+ * long rows of them. Returns the new top of the stack. */
+static inline pickle_word *get_row(const struct pickle *p, const unsigned char **from, pickle_word *top)
+{
+	const unsigned char *at = *from;
+	const uint32_t *memo = p->memo;
+	size_t n_memo = p->n_memo, room = (size_t)(p->stack + p->cap - top), left = (size_t)(p->end - at) / 5;
+	uint32_t w;
+
+	for (left = left < room ? left : room; left && *at == 'j'; left--, at += 5) {
+		uint32_t index = load32(at + 1);
+
+		if (index >= n_memo || pickle_tag(w = memo[index]) == PICKLE_BOXED || !w)
+			break;
+		*top++ = w;
+	}
+	*from = at;
+	return top;
+}
+
 /* Now and then: give back pages that were read. */
 static int rest(struct pickle *p)
 {
@@ -269,11 +285,10 @@ int pickle_run(struct pickle *p, pickle_word *result)
 			at += 1;
 			break;
 		case 'j': /* LONG_BINGET, in long rows */
-			do {
-				NEED(4);
-				GET(load32(at));
-				at += 4;
-			} while (top < last && end - at > 4 && *at == 'j' && at++);
+			NEED(4);
+			GET(load32(at));
+			at += 4;
+			top = get_row(p, &at, top);
 			break;
 		case 'J': /* BININT */
 			NEED(4);

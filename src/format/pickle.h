@@ -143,8 +143,15 @@ static inline bool pickle_is(const struct pickle *p, pickle_word w, unsigned kin
 {
 	return pickle_tag(w) == PICKLE_OBJECT && pickle_object(p, w)->kind == kind;
 }
-/* The value as an integer; false if it is none or does not fit. */
-bool pickle_u64(const struct pickle *p, pickle_word w, uint64_t *out); /* floats are cut to integers */
+/* The value as an integer; false if it is none or does not fit. Floats are cut to integers. */
+bool pickle_large_u64(const struct pickle *p, pickle_word w, uint64_t *out);
+static inline bool pickle_u64(const struct pickle *p, pickle_word w, uint64_t *out)
+{
+	if (pickle_tag(w) != PICKLE_INT)
+		return pickle_large_u64(p, w, out);
+	*out = w >> 3;
+	return (int64_t)w >= 0;
+}
 bool pickle_i64(const struct pickle *p, pickle_word w, int64_t *out);
 bool pickle_double(const struct pickle *p, pickle_word w, double *out);
 

@@ -68,7 +68,8 @@ struct torch {
 		struct torch_site {
 			uint32_t first, n, stack;
 		} * v;
-		uint32_t *words, *slot, *frames;
+		pickle_word *words;
+		uint32_t *slot, *frames;
 		size_t n, cap, n_words, cap_words, mask, cap_frames;
 	} sites;
 	struct torch_ranges {
@@ -143,14 +144,43 @@ _Static_assert(TORCH_N_KEYS <= 64, "a bit per key");
 #define HAS(d, key)  ((d)->has & BIT(key))
 #define WORD(d, key) ((d)->v[TORCH_##key])
 
-/* torch_read.c: the pickle machine's client, and values out of a dict */
+static inline bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
+{
+	return d->has >> key & 1 && pickle_u64(&t->p, d->v[key], out);
+}
+
+/* Streams and addresses may come as negative numbers: the same 64 bits. */
+static inline bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
+{
+	int64_t i;
+
+	if (torch_u64(t, d, key, out))
+		return true;
+	if (!(d->has >> key & 1) || !pickle_i64(&t->p, d->v[key], &i))
+		return false;
+	*out = (uint64_t)i;
+	return true;
+}
+
+/* The value's number among the known words, TORCH_N_WORDS if it is none. */
+static inline enum torch_word torch_word(const struct torch_dict *d, enum torch_word key)
+{
+	if (!(d->has >> key & 1) || pickle_tag(d->v[key]) != PICKLE_STRING || pickle_index(d->v[key]) >= TORCH_N_WORDS)
+		return TORCH_N_WORDS;
+	return (enum torch_word)pickle_index(d->v[key]);
+}
+
+static inline uint32_t torch_stack_of(const struct torch *t, const struct torch_dict *d)
+{
+	if (HAS(d, frames) && pickle_is(&t->p, WORD(d, frames), TORCH_IS_STACK))
+		return t->sites.v[pickle_object(&t->p, WORD(d, frames))->at].stack;
+	return 0;
+}
+
+/* torch_read.c: the pickle machine's client */
 void torch_client(struct torch *t, struct pickle_client *client);
 void torch_intern_words(struct torch *t);
-bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out);
-bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out);
-enum torch_word torch_word(const struct torch_dict *d, enum torch_word key);
 uint32_t torch_text_of(struct torch *t, pickle_word w);
-uint32_t torch_stack_of(const struct torch *t, const struct torch_dict *d);
 
 /* torch_entries.c */
 int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_object *as);

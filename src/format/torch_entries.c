@@ -153,47 +153,33 @@ int torch_read_frame(struct torch *t, const struct torch_dict *d, struct pickle_
 	return 0;
 }
 
-/* Words of objects are below 2^32: two go into one step, and two chains run side by side. */
+/* Words of objects are below 2^32: two go into one step, and four chains run side by side. */
 static uint64_t hash_items(const pickle_word *w, size_t n)
 {
-	uint64_t a = n, b = 0x9e3779b97f4a7c15ull;
 	const uint64_t k = 0x9fb21c651e98df25ull;
-
-	for (; n >= 4; n -= 4, w += 4) {
-		a = (a ^ w[0] ^ w[1] << 32) * k, a ^= a >> 29;
-		b = (b ^ w[2] ^ w[3] << 32) * k, b ^= b >> 29;
-	}
-	for (; n; n--, w++)
-		a = (a ^ *w) * k, a ^= a >> 29;
-	return hash_u64(a ^ b << 1);
-}
-
-static bool same_items(const uint32_t *have, const pickle_word *w, size_t n)
-{
-	uint64_t differ = 0;
+	uint64_t h[4] = {n, 1, 2, 3};
 	size_t i;
 
+	for (; n >= 8; n -= 8, w += 8)
+		for (i = 0; i < 4; i++) {
+			h[i] = (h[i] ^ w[2 * i] ^ w[2 * i + 1] << 32) * k;
+			h[i] ^= h[i] >> 29;
+		}
 	for (i = 0; i < n; i++)
-		differ |= have[i] ^ w[i];
-	return !differ;
+		h[i & 3] = (h[i & 3] ^ w[i]) * k;
+	return hash_u64(h[0] ^ h[1] << 1 ^ h[2] << 2 ^ h[3] << 3);
 }
 
 static void sites_grow(struct torch_sites *s)
 {
-	size_t i, j, k, mask = s->slot ? s->mask * 2 + 1 : 1023, cap = 0;
+	size_t i, k, mask = s->slot ? s->mask * 2 + 1 : 1023;
 	uint32_t *slot = mem_zalloc(mask + 1, sizeof *slot);
-	pickle_word *w = NULL;
 
 	for (i = 0; i < s->n; i++) {
-		if (s->v[i].n > cap)
-			w = mem_resize(w, cap = s->v[i].n * 2, sizeof *w);
-		for (j = 0; j < s->v[i].n; j++)
-			w[j] = s->words[s->v[i].first + j];
-		for (k = hash_items(w, s->v[i].n) & mask; slot[k]; k = (k + 1) & mask)
+		for (k = hash_items(s->words + s->v[i].first, s->v[i].n) & mask; slot[k]; k = (k + 1) & mask)
 			;
 		slot[k] = (uint32_t)i + 1;
 	}
-	free(w);
 	free(s->slot);
 	s->slot = slot;
 	s->mask = mask;
@@ -210,7 +196,7 @@ bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_
 	for (k = hash_items(item, n) & s->mask; s->slot[k]; k = (k + 1) & s->mask) {
 		const struct torch_site *have = &s->v[s->slot[k] - 1];
 
-		if (have->n == n && same_items(s->words + have->first, item, n)) {
+		if (have->n == n && !memcmp(s->words + have->first, item, n * sizeof *item)) {
 			*at = s->slot[k] - 1;
 			return true;
 		}
@@ -224,7 +210,7 @@ bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_
 	for (i = 0; i < n; i++) {
 		if (!pickle_is(&t->p, item[i], TORCH_IS_FRAME))
 			return false;
-		s->words[s->n_words + i] = (uint32_t)item[i];
+		s->words[s->n_words + i] = item[i];
 		s->frames[i] = pickle_object(&t->p, item[i])->at;
 	}
 	*VEC_PUSH(s->v, s->n, s->cap) = (struct torch_site){
@@ -239,9 +225,8 @@ size_t torch_unfold_stack(void *arg, const struct pickle_object *list, pickle_wo
 {
 	const struct torch *t = arg;
 	const struct torch_site *site = &t->sites.v[list->at];
-	size_t i;
 
-	for (i = 0; out && i < site->n; i++)
-		out[i] = t->sites.words[site->first + i];
+	if (out)
+		memcpy(out, t->sites.words + site->first, site->n * sizeof *out);
 	return site->n;
 }

@@ -10,35 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- values ---------------------------------------------------------------------------- */
-
-bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
-{
-	return d->has >> key & 1 && pickle_u64(&t->p, d->v[key], out);
-}
-
-/* Streams and addresses may come as negative numbers: the same 64 bits. */
-bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
-{
-	int64_t i;
-
-	if (torch_u64(t, d, key, out))
-		return true;
-	if (!(d->has >> key & 1) || !pickle_i64(&t->p, d->v[key], &i))
-		return false;
-	*out = (uint64_t)i;
-	return true;
-}
-
-/* The value's number among the known words, TORCH_N_WORDS if it is none. */
-enum torch_word torch_word(const struct torch_dict *d, enum torch_word key)
-{
-	if (!(d->has >> key & 1) || pickle_tag(d->v[key]) != PICKLE_STRING ||
-	    pickle_index(d->v[key]) >= TORCH_N_WORDS)
-		return TORCH_N_WORDS;
-	return (enum torch_word)pickle_index(d->v[key]);
-}
-
 /* A string as a string of the model; 0 for what says nothing. */
 uint32_t torch_text_of(struct torch *t, pickle_word w)
 {
@@ -50,13 +21,6 @@ uint32_t torch_text_of(struct torch *t, pickle_word w)
 	if (!s->user && !(s->n == 2 && !memcmp(s->s, "??", 2)))
 		s->user = model_string(t->m, (const char *)s->s, s->n);
 	return s->user;
-}
-
-uint32_t torch_stack_of(const struct torch *t, const struct torch_dict *d)
-{
-	if (HAS(d, frames) && pickle_is(&t->p, WORD(d, frames), TORCH_IS_STACK))
-		return t->sites.v[pickle_object(&t->p, WORD(d, frames))->at].stack;
-	return 0;
 }
 
 void torch_intern_words(struct torch *t)
