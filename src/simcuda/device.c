@@ -33,8 +33,10 @@ void sim_refund(int device, uint64_t bytes)
 }
 
 #define SIM_DEVICE(dev)                                                                                      \
-	if (!sim_device_ok(dev))                                                                             \
-	return CUDA_ERROR_INVALID_DEVICE
+	do {                                                                                                 \
+		if (!sim_device_ok(dev))                                                                     \
+			return CUDA_ERROR_INVALID_DEVICE;                                                    \
+	} while (0)
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {

@@ -34,7 +34,7 @@ static void map_faults(void)
 	for (int row = 0; row < DRIVER_ROWS; row++)
 		for (int i = 0; i < sim.config.fault_count; i++)
 			if (strcmp(driver_fns[row].base, sim.config.faults[i].base) == 0)
-				sim.fault_of[row] = 1;
+				sim.faulty[row] = true;
 }
 
 static CUresult start(void)
@@ -90,7 +90,7 @@ CUresult cuInit(unsigned int flags)
 		if (result != CUDA_SUCCESS)
 			return result;
 	}
-	return sim.fault_of[DRIVER_FN_cuInit] ? sim_refuse(DRIVER_FN_cuInit) : CUDA_SUCCESS;
+	return sim.faulty[DRIVER_FN_cuInit] ? sim_refuse(DRIVER_FN_cuInit) : CUDA_SUCCESS;
 }
 
 /* Asked before cuInit too. */

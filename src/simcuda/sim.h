@@ -158,7 +158,7 @@ struct sim {
 	pthread_mutex_t lock;
 	bool ready, forked;
 	struct config config;
-	uint8_t fault_of[DRIVER_ROWS]; /* 1 + index into faults; 0: none */
+	bool faulty[DRIVER_ROWS]; /* some fault names its function */
 	struct device device[SIM_DEVICES];
 	struct pool *pools;
 	uint64_t next_id;
@@ -178,7 +178,7 @@ extern __thread struct thread sim_thread;
  * driver is not initialised or this call was asked to fail. */
 #define SIM_ENTER(row)                                                                                       \
 	struct sim_guard guard_ __attribute__((cleanup(sim_leave), unused)) = sim_enter();                   \
-	if (!sim.ready || sim.forked || sim.fault_of[DRIVER_FN_##row]) {                                     \
+	if (!sim.ready || sim.forked || sim.faulty[DRIVER_FN_##row]) {                                       \
 		CUresult refused_ = sim_refuse(DRIVER_FN_##row);                                             \
 		if (refused_ != CUDA_SUCCESS)                                                                \
 			return refused_;                                                                     \
@@ -186,10 +186,10 @@ extern __thread struct thread sim_thread;
 /* The calling thread's current context, or return. */
 #define SIM_CONTEXT(ctx)                                                                                     \
 	struct context *ctx = sim_current();                                                                 \
-	if (!ctx)                                                                                            \
-		return CUDA_ERROR_INVALID_CONTEXT;                                                           \
-	if (!ctx->alive)                                                                                     \
-	return CUDA_ERROR_CONTEXT_IS_DESTROYED
+	do {                                                                                                 \
+		if (!ctx || !ctx->alive)                                                                     \
+			return ctx ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;           \
+	} while (0)
 
 struct sim_guard {
 	char unused;
@@ -227,28 +227,31 @@ bool sim_configure(struct config *config);
 
 /* space.c: addresses and the bytes behind them */
 bool sim_space_open(void);
-/* A range of addresses for size bytes (rounded up to pages), found again by sim_range_at. */
+/* Addresses for size bytes (rounded up to pages), found again by sim_range_at. Whoever has set more in
+ * the range than its kind leaves the giving back to sim_range_free all the same. */
 struct range *sim_range_new(enum range_kind kind, uint64_t size);
 void sim_range_free(struct range *range);
-void sim_range_index(struct range *range);
-void sim_range_unindex(struct range *range);
 struct range *sim_range_at(uint64_t addr);
+void sim_range_index(struct range *range); /* for ranges inside a reservation of cuMemAddressReserve */
+/* Put a range on the list of what it dies with; sim_range_free takes it off. */
 void sim_range_own(struct range *range, struct range **list);
-void sim_range_disown(struct range *range);
+/* Addresses alone; wanted is a hint, and 0 none. */
 struct block *sim_space_take(uint64_t bytes, uint64_t align, uint64_t wanted);
 void sim_space_drop(struct block *va);
 uint64_t sim_space_addr(const struct block *va);
+/* Make the first bytes of a range readable and writable by the host, at their own address. */
 bool sim_space_host(struct range *range, uint64_t bytes);
-/* Pieces of SMALL and POOL ranges, by address. */
+/* The pieces in use of SMALL and POOL ranges, by any address in them. */
 bool sim_piece_index(struct block *block);
 void sim_piece_unindex(struct block *block);
 struct block *sim_piece_at(uint64_t addr);
 uint64_t sim_piece_addr(const struct block *block);
 
+/* Bytes charged to a device (-1: to none); they go back to it with the last reference. */
 struct backing *sim_backing_new(int device, uint64_t size);
 void sim_backing_drop(struct backing *backing);
-char *sim_backing_bytes(struct backing *backing);
-int sim_backing_share(struct backing *backing);
+char *sim_backing_bytes(struct backing *backing); /* NULL: no memory */
+int sim_backing_share(struct backing *backing);   /* as a file that others can map; -1 */
 struct backing *sim_backing_import(int fd, uint64_t size);
 
 /* What an address belongs to. */
@@ -262,7 +265,7 @@ bool sim_place(uint64_t addr, struct place *place);
  * (*n is then untouched) or, with *n = 0, memory that may not be touched. */
 char *sim_bytes(uint64_t addr, uint64_t *n);
 
-/* device.c */
+/* device.c: memory as a number of bytes, whole pages */
 bool sim_device_open(int device);
 bool sim_charge(int device, uint64_t bytes);
 void sim_refund(int device, uint64_t bytes);
@@ -270,7 +273,7 @@ void sim_refund(int device, uint64_t bytes);
 /* context.c */
 struct context *sim_device_primary(int device);
 
-/* mem.c */
+/* mem.c: device memory as cuMemAlloc gives it */
 CUresult sim_device_alloc(struct context *ctx, uint64_t bytes, CUdeviceptr *out);
 void sim_device_free(uint64_t addr);
 struct range *sim_range_charged(enum range_kind kind, int device, uint64_t bytes);
@@ -278,7 +281,7 @@ void sim_mem_end(struct context *ctx);
 
 /* stream.c */
 CUresult sim_stream(CUstream handle, struct stream **out);
-void sim_stream_work(struct stream *stream);
+void sim_stream_work(struct stream *stream); /* one piece of work more */
 bool sim_stream_busy(const struct stream *stream);
 /* The host knows that the stream got that far. */
 void sim_stream_finish(struct stream *stream, uint64_t upto);

@@ -149,7 +149,7 @@ void sim_range_index(struct range *r)
 		page[i].range = r;
 }
 
-void sim_range_unindex(struct range *r)
+static void range_unindex(struct range *r)
 {
 	struct page *page = &space.page[(r->base - space.base) / SIM_PAGE];
 
@@ -159,10 +159,20 @@ void sim_range_unindex(struct range *r)
 	}
 }
 
+static void range_disown(struct range *r)
+{
+	if (!r->link)
+		return;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	r->link = NULL;
+}
+
 void sim_range_free(struct range *r)
 {
-	sim_range_disown(r);
-	sim_range_unindex(r);
+	range_disown(r);
+	range_unindex(r);
 	if (r->first)
 		sim_heap_end(r->first);
 	if (r->kind == RANGE_MANAGED || r->kind == RANGE_PINNED)
@@ -190,16 +200,6 @@ void sim_range_own(struct range *r, struct range **list)
 	if (r->next)
 		r->next->link = &r->next;
 	*list = r;
-}
-
-void sim_range_disown(struct range *r)
-{
-	if (!r->link)
-		return;
-	*r->link = r->next;
-	if (r->next)
-		r->next->link = r->link;
-	r->link = NULL;
 }
 
 bool sim_space_host(struct range *r, uint64_t bytes)

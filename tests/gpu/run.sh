@@ -69,7 +69,7 @@ have nvidia-smi && nvidia-smi --query-gpu=name,driver_version,memory.total --for
 
 # --- building -------------------------------------------------------------------------------
 build() {
-	local f name cupti= pids=
+	local f name link cupti='' pids=''
 	mkdir -p bin
 	if have gcc && [ -e "$CUDA_HOME/include/cuda.h" ]; then
 		for f in "$root"/samples/{leak,fragmentation,streams,growth,workers,kinds}.c "$here/facts.c"; do
@@ -84,11 +84,14 @@ build() {
 		for f in "$here"/*.cu; do
 			name=$(basename "$f" .cu)
 			[ "$name" = leak ] && name=leak_static # samples/leak.c has that name
-			nvcc -std=c++17 -O2 -g -arch=native -o "bin/$name" "$f" -L"$CUDA_HOME/lib64/stubs" -lcuda \
-				>"$name.build" 2>&1 &
+			link=
+			[ "$name" = kind_vmm ] && link="-L$CUDA_HOME/lib64/stubs -lcuda"
+			# shellcheck disable=SC2086
+			nvcc -std=c++17 -O2 -g -arch=native -o "bin/$name" "$f" $link >"$name.build" 2>&1 &
 			pids="$pids $!"
 		done
-		nvcc -std=c++17 -O2 -g -arch=native -cudart shared -o bin/leak_shared "$here/leak.cu" >leak_shared.build 2>&1 &
+		nvcc -std=c++17 -O2 -g -arch=native -cudart shared -Xlinker "-rpath,$CUDA_HOME/lib64" -o bin/leak_shared \
+			"$here/leak.cu" >leak_shared.build 2>&1 &
 		pids="$pids $!"
 	fi
 	for f in "$CUDA_HOME" "$CUDA_HOME/extras/CUPTI"; do
@@ -103,7 +106,6 @@ build() {
 	[ -n "$pids" ] && wait $pids
 }
 build
-export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$CUDA_HOME/lib64
 
 
 # --- C samples on the driver API ------------------------------------------------------------
@@ -134,7 +136,8 @@ sample streams && tells streams "d['kinds']['async']['allocs'] == 48 and d['requ
 sample growth && tells growth "d['leaked_bytes'] == 50 * 6710886 and d['leaks'][0]['stack'][0]['function'] == 'keep_for_plot'" \
 	'keep_for_plot keeps 50 blocks'
 sample workers && tells workers "d['kinds']['async']['allocs'] == 200 and d['requested']['end'] == 0" '200 allocations, none left'
-sample kinds
+sample kinds && tells kinds "all(d['kinds'][k]['end_bytes'] == n << 20 for k, n in
+	{'device': 3, 'async': 3, 'managed': 3, 'physical': 4}.items())" 'one of each is left'
 
 # --- the simulated driver against the real one ----------------------------------------------
 if [ -x bin/facts ]; then
