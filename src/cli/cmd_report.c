@@ -122,7 +122,7 @@ static void print(const struct options *o, const struct report *reports, size_t 
 		print_text(o, reports, n);
 }
 
-static int report_files(const struct options *o, char **files, size_t n, struct err *e)
+static int report_files(const struct options *o, char *const *files, size_t n, struct err *e)
 {
 	struct model *models = mem_zalloc(n, sizeof *models);
 	struct report *reports = mem_zalloc(n, sizeof *reports);
@@ -150,17 +150,21 @@ static int report_files(const struct options *o, char **files, size_t n, struct 
 static int report_run(const struct command *self, int argc, char **argv, struct err *e)
 {
 	struct options o = {.format = "text", .by = "stack", .top = UNSET};
+	struct snapshot_parts files;
 	char *standard;
 	bool helped;
+	int rc;
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e))
 		return -1;
 	if (helped)
 		return 0;
-	if (argc)
-		return report_files(&o, argv, (size_t)argc, e);
-	standard = (char *)snapshot_path(self->name, argc, argv, e);
-	return report_files(&o, &standard, 1, e);
+	standard = (char *)snapshot_path(self->name, argc ? 1 : 0, argv, e);
+	rc = snapshot_parts(&files, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
+	if (!rc)
+		rc = report_files(&o, files.v, files.n, e);
+	snapshot_parts_free(&files);
+	return rc;
 }
 
 extern const struct command cmd_report;

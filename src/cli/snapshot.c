@@ -1,11 +1,13 @@
 /* snapshot.c: which file, which device, which instant. */
 #include "cli/snapshot.h"
 #include "analyze/totals.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/recording.h"
 #include "format/format.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -31,6 +33,31 @@ int snapshot_read(struct model *m, const char *path, struct err *e)
 		model_link(m);
 	progress_end(p);
 	return rc;
+}
+
+int snapshot_parts(struct snapshot_parts *p, char *const *files, size_t n, struct err *e)
+{
+	char **names;
+	size_t i;
+	int k, parts;
+
+	*p = (struct snapshot_parts){0};
+	for (i = 0; i < n; i++) {
+		parts = format_parts(files[i], &names, e);
+		if (parts < 0)
+			return -1;
+		for (k = 0; k < parts; k++)
+			*VEC_PUSH(p->v, p->n, p->cap) = names[k];
+		free(names);
+	}
+	return 0;
+}
+
+void snapshot_parts_free(struct snapshot_parts *p)
+{
+	while (p->n)
+		free(p->v[--p->n]);
+	free(p->v);
 }
 
 static uint8_t busiest(const struct model *m)

@@ -1,5 +1,11 @@
 /* format.c: which reader a file is for. See format.h. */
 #include "format/format.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "format/set.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 const struct format format_table[] = {
 #define FORMAT(name, probe, read) {#name, probe, read},
@@ -22,19 +28,89 @@ static int read_input(struct model *m, const struct input *in, struct err *e)
 		       "snapshot (pickle), an RMM log or a JAX memory profile (pprof), each also gzipped");
 }
 
+/* "FILE#12" → "FILE" (to be freed) and 12, unless a file has just that name; else NULL. */
+static char *split_name(const char *path, uint64_t *k)
+{
+	const char *hash = strrchr(path, '#');
+
+	if (!hash || hash == path || !text_parse_u64(hash + 1, k) || !access(path, F_OK))
+		return NULL;
+	return mem_strndup(path, (size_t)(hash - path));
+}
+
+/* No part was named: that is only clear if there is one. */
+static int only_part(const struct input *in, struct input *part, struct err *e)
+{
+	char **names;
+	int i, n = set_names(in, &names, e), rc;
+
+	if (n < 0)
+		return -1;
+	rc = n == 1 ? set_part(in, 0, in->name, part, e)
+		    : err_set(e, ERR_INPUT, in->name, -1, "holds %d snapshots; name one: %s#0 (%s), %s#1 ...", n, in->name,
+			      n ? names[0] : "none", in->name);
+	for (i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	return rc;
+}
+
+static int choose_part(const struct input *in, const char *path, bool named, uint64_t k, struct input *part,
+		       struct err *e)
+{
+	*part = *in;
+	part->name = path;
+	if (set_probe(in))
+		return named ? set_part(in, k, path, part, e) : only_part(in, part, e);
+	return named && k ? err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot") : 0;
+}
+
 int format_read(struct model *m, const char *path, struct err *e)
 {
-	struct input in;
+	struct input in, part;
+	uint64_t k = 0;
+	char *file = split_name(path, &k);
+	int rc = input_open(&in, file ? file : path, e);
 
-	if (input_open(&in, path, e))
-		return -1;
-	model_init(m, in.name);
-	if (read_input(m, &in, e)) {
-		model_free(m);
+	if (!rc) {
+		rc = choose_part(&in, file ? path : in.name, file, k, &part, e);
+		if (!rc) {
+			model_init(m, part.name);
+			rc = read_input(m, &part, e);
+			if (rc)
+				model_free(m);
+			else
+				model_link(m);
+		}
 		input_close(&in);
-		return -1;
 	}
-	input_close(&in);
-	model_link(m);
-	return 0;
+	free(file);
+	return rc;
+}
+
+int format_parts(const char *path, char ***names, struct err *e)
+{
+	unsigned char first[64];
+	struct input in = {.data = first};
+	int i, n = 1;
+
+	*names = NULL;
+	in.n = strcmp(path, "-") ? input_peek(path, first, sizeof first) : 0;
+	if (set_probe(&in)) {
+		if (input_open(&in, path, e))
+			return -1;
+		n = set_names(&in, names, e);
+		input_close(&in);
+	}
+	if (n < 0)
+		return -1;
+	for (i = 0; *names && i < n; i++) {
+		free((*names)[i]);
+		(*names)[i] = mem_printf("%s#%d", path, i);
+	}
+	if (!*names) {
+		*names = mem_alloc(sizeof **names);
+		(*names)[0] = mem_strdup(path);
+	}
+	return n;
 }
