@@ -12,6 +12,7 @@
 #include "record/pyframes.h"
 #include "record/map.h"
 #include "record/resolve.h"
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -133,10 +134,11 @@ static bool read_table(struct layout *l, const unsigned char *runtime, uint16_t 
 	return plausible(l, thread, frame, code);
 }
 
-/* A symbol of the interpreter: in the program's global scope, or in a libpython that was loaded apart. */
+/* A symbol of the interpreter: of the program itself, which stands before us and so is not "next", of
+ * the libraries behind us, or of a libpython that was loaded apart. */
 static void *python_symbol(const char *name)
 {
-	void *p = rec_next(name);
+	void *p = rec_symbol(RTLD_DEFAULT, name);
 
 	return p ? p : rec_module_symbol("libpython3", name, NULL);
 }

@@ -10,7 +10,7 @@ setup() {
 # Every interpreter once per minor version.
 interpreters() {
 	local p v
-	for p in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(command -v python3 python3.11 python3.12 python3.13 python3.14); do
+	for p in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 /usr/bin/python3.1[1-4] $(command -v python3 python3.11 python3.12 python3.13 python3.14); do
 		[ -x "$p" ] || continue
 		v=$("$p" -c 'import sys, ctypes; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
 		case $v in 3.11 | 3.12 | 3.13 | 3.14) echo "$v $p" ;; esac
