@@ -17,12 +17,15 @@ static bool is_short(const struct model *m, size_t row)
 	                   : end - row <= CHURN_SHORT_ROWS;
 }
 
-static void blocks(const struct model *m, uint8_t device, struct churn *out)
+void churn_blocks(const struct model *m, uint8_t device, struct churn *out)
 {
 	const struct columns *c = &m->ev;
 	uint8_t role[256];
+	double seconds = NAN;
 	size_t row;
 
+	if (m->has_time && c->n > m->n_initial)
+		seconds = (double)(c->t_ns[c->n - 1] - c->t_ns[m->n_initial]) / 1e9;
 	live_roles(live_level(m, device), role);
 	for (row = m->n_initial; row < c->n; row++) {
 		if (role[c->op[row]] != LIVE_ALLOC || c->device[row] != device)
@@ -34,9 +37,11 @@ static void blocks(const struct model *m, uint8_t device, struct churn *out)
 			out->temporary_bytes += c->size[row];
 		}
 	}
+	out->allocs_per_s = seconds > 0 ? (double)out->allocs / seconds : NAN;
+	out->bytes_per_s = seconds > 0 ? (double)out->alloc_bytes / seconds : NAN;
 }
 
-static void segments(const struct model *m, uint8_t device, struct churn *out)
+void churn_segments(const struct model *m, uint8_t device, struct churn *out)
 {
 	const struct columns *c = &m->ev;
 	size_t row, half = m->n_initial + (c->n - m->n_initial) / 2, run = 0;
@@ -67,20 +72,6 @@ static void segments(const struct model *m, uint8_t device, struct churn *out)
 			out->late_device_allocs += row >= half;
 		}
 	}
-}
-
-void churn_find(const struct model *m, uint8_t device, struct churn *out)
-{
-	const struct columns *c = &m->ev;
-	double seconds = NAN;
-
-	*out = (struct churn){0};
-	if (m->has_time && c->n > m->n_initial)
-		seconds = (double)(c->t_ns[c->n - 1] - c->t_ns[m->n_initial]) / 1e9;
-	blocks(m, device, out);
-	segments(m, device, out);
-	out->allocs_per_s = seconds > 0 ? (double)out->allocs / seconds : NAN;
-	out->bytes_per_s = seconds > 0 ? (double)out->alloc_bytes / seconds : NAN;
 }
 
 /* Nobody asked for memory where the recorder took a sample, and segments are the allocator's own affair. */

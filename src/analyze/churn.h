@@ -17,7 +17,9 @@ struct churn {
 	uint64_t flushes, flushed_segments, flushed_bytes; /* runs of CHURN_FLUSH or more frees in a row */
 };
 #define CHURN_FLUSH 4
-void churn_find(const struct model *m, uint8_t device, struct churn *out);
+/* Each fills its half of a zeroed struct. */
+void churn_blocks(const struct model *m, uint8_t device, struct churn *out);
+void churn_segments(const struct model *m, uint8_t device, struct churn *out);
 
 struct coverage { /* of the events that a program caused */
 	uint64_t events, with_stack;

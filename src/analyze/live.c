@@ -194,7 +194,8 @@ static void collect(const struct model *m, uint8_t device, size_t from, size_t t
 	for (i = from; i < to; i++) {
 		uint32_t stack;
 
-		if (role[c->op[i]] != LIVE_ALLOC || c->peer[i] < until || c->device[i] != device)
+		/* The peer first: most blocks are gone, and a free's own peer lies before it. */
+		if (c->peer[i] < until || role[c->op[i]] != LIVE_ALLOC || c->device[i] != device)
 			continue;
 		stack = c->stack[i];
 		if (!place[stack]) {

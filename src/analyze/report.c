@@ -26,7 +26,10 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 	space_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end_space);
 	space_pinned(&d->end_space, &d->pinned);
 	oom_find(m, d->device, &d->ooms);
-	churn_find(m, d->device, &d->churn);
+	if (d->t->level == GMS_FRAMEWORK)
+		churn_segments(m, d->device, &d->churn);
+	if (wanted & REPORT_CHURN)
+		churn_blocks(m, d->device, &d->churn);
 	coverage_find(m, d->device, &d->coverage);
 	groups(d, m, wanted);
 }

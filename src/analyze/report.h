@@ -39,7 +39,9 @@ struct report {
 	struct report_device *devices;
 	size_t n;
 };
-/* wanted: a bit per division wanted, 1u << BY_STREAM | … (BY_STACK is free: struct live), and this: */
+/* wanted: a bit per division, 1u << BY_STREAM | … (BY_STACK is free: struct live), REPORT_CHURN for the
+ * blocks' half of churn, REPORT_ACCOUNTING. What is not wanted stays zero. */
+#define REPORT_CHURN (1u << GROUP_BYS)
 #define REPORT_ACCOUNTING (1u << 31)
 void report_make(struct report *r, const struct model *m, unsigned wanted);
 void report_free(struct report *r);

@@ -37,42 +37,47 @@ static void effects(uint8_t effect[256])
 	effect[GMS_OP(GMS_K_TRACE, GMS_A_INFO)] = EFFECT_CHECKSUM;
 }
 
-static struct device_totals *device_new(void)
+/* How a device's sums are told, from the ops that occur on it. */
+static struct device_totals *device_new(const bool seen[256], bool slack)
 {
 	struct device_totals *d = mem_zalloc(1, sizeof *d);
+	bool graphs = seen[GMS_OP(GMS_K_GRAPH, GMS_A_INFO)];
+	unsigned op;
 
 	d->used_start = d->used_peak = d->used_end = d->total = MODEL_UNKNOWN;
+	for (op = 0; op < 256; op++) {
+		if (!seen[op])
+			continue;
+		if (GMS_OP_KIND(op) == GMS_K_BLOCK)
+			d->level = GMS_FRAMEWORK;
+		d->requests |= GMS_OP_ACTION(op) == GMS_A_FREE_REQUESTED;
+		d->async |= op == GMS_OP(GMS_K_ASYNC, GMS_A_ALLOC);
+		d->pool_sampled |= op == GMS_OP(GMS_K_POOL, GMS_A_INFO);
+		d->segments |= GMS_OP_KIND(op) == GMS_K_SEGMENT;
+	}
+	d->plain =
+	    d->level == GMS_DRIVER && !slack && !d->requests && !d->async && !d->pool_sampled && !graphs;
+	live_roles(d->level, d->role);
 	return d;
 }
 
-/* What must be known before the first row: which devices there are, and how each is told. */
+/* What must be known before the first row: which devices there are, and what happens on each. */
 static void survey(struct totals *t)
 {
 	const struct columns *c = &t->m->ev;
-	uint8_t(*seen)[256] = mem_zalloc(256, sizeof *seen); /* [device][op] */
+	bool(*seen)[256] = mem_zalloc(256, sizeof *seen); /* [device][op] */
 	unsigned dev, op;
 	size_t row;
 
 	for (row = 0; row < c->n; row++)
-		seen[c->device[row]][c->op[row]] = 1;
+		seen[c->device[row]][c->op[row]] = true;
 	for (dev = 0; dev < 256; dev++) {
 		bool any = t->m->device[dev].present;
 
 		for (op = 0; op < 256 && !any; op++)
 			any = seen[dev][op];
-		if (!any)
-			continue;
-		t->device[dev] = device_new();
-		for (op = 0; op < 256; op++) {
-			if (!seen[dev][op])
-				continue;
-			if (GMS_OP_KIND(op) == GMS_K_BLOCK)
-				t->device[dev]->level = GMS_FRAMEWORK;
-			t->device[dev]->async |= op == GMS_OP(GMS_K_ASYNC, GMS_A_ALLOC);
-			t->device[dev]->pool_sampled |= op == GMS_OP(GMS_K_POOL, GMS_A_INFO);
-			t->device[dev]->segments |= GMS_OP_KIND(op) == GMS_K_SEGMENT;
-		}
-		live_roles(t->device[dev]->level, t->device[dev]->role);
+		if (any)
+			t->device[dev] = device_new(seen[dev], c->slack);
 	}
 	free(seen);
 }
@@ -147,7 +152,7 @@ static void bounds_raise(struct device_totals *d, uint64_t slack_most, uint64_t 
 static bool peak_certain(const struct device_totals *d, enum total which, uint64_t slack_most)
 {
 	return !d->was_unknown || (slack_most != MODEL_UNKNOWN && !d->peak_unknown[which] &&
-				   d->most[which] <= d->amount[which].peak);
+	                           d->most[which] <= d->amount[which].peak);
 }
 
 static inline void raise_block(struct device_totals *d, enum total which, uint64_t by, size_t row)
@@ -167,13 +172,16 @@ static inline uint64_t block_of(const struct totals *t, const struct device_tota
 	return block == MODEL_UNKNOWN && d->level == GMS_DRIVER ? t->m->ev.size[alloc] : block;
 }
 
-static void block_begins(struct totals *t, struct device_totals *d, size_t row)
+static inline void block_begins(struct totals *t, struct device_totals *d, size_t row)
 {
 	const struct columns *c = &t->m->ev;
-	uint64_t block = block_of(t, d, row);
+	uint64_t block;
 
 	d->live_blocks++;
 	raise(&d->amount[TOTAL_REQUESTED], c->size[row], row);
+	if (d->plain)
+		return;
+	block = block_of(t, d, row);
 	if (block == MODEL_UNKNOWN) {
 		d->unknown_blocks++;
 		d->was_unknown = true;
@@ -212,17 +220,24 @@ static void block_given_back(struct totals *t, struct device_totals *d, size_t a
 		lower(&d->amount[TOTAL_ALLOCATED], block);
 }
 
-static void block_ends(struct totals *t, struct device_totals *d, size_t alloc, size_t row)
+static inline void block_ends(struct totals *t, struct device_totals *d, size_t alloc, size_t row)
 {
 	const struct columns *c = &t->m->ev;
-	uint64_t block = block_of(t, d, alloc);
+	uint64_t block;
 
-	block_given_back(t, d, alloc);
 	d->live_blocks--;
 	lower(&d->amount[TOTAL_REQUESTED], c->size[alloc]);
+	if (d->plain)
+		return;
+	block = block_of(t, d, alloc);
+	if (d->requests)
+		block_given_back(t, d, alloc);
+	else if (block != MODEL_UNKNOWN)
+		lower(&d->amount[TOTAL_ALLOCATED], block);
 	if (block == MODEL_UNKNOWN) {
 		d->unknown_blocks--;
-		d->unknown_most = less(d->unknown_most, c->size[alloc] + t->m->device[c->device[alloc]].slack_most);
+		d->unknown_most =
+		    less(d->unknown_most, c->size[alloc] + t->m->device[c->device[alloc]].slack_most);
 		return;
 	}
 	lower(&d->amount[TOTAL_ACTIVE], block);
@@ -238,10 +253,9 @@ static void block_ends(struct totals *t, struct device_totals *d, size_t alloc, 
 	}
 }
 
-static void life_ends(struct totals *t, size_t alloc, size_t row)
+static inline void life_ends(struct totals *t, struct device_totals *d, size_t alloc, size_t row)
 {
 	const struct columns *c = &t->m->ev;
-	struct device_totals *d = t->device[c->device[alloc]];
 	enum gms_kind kind = GMS_OP_KIND(c->op[alloc]);
 
 	d->kind[kind].now = less(d->kind[kind].now, c->size[alloc]);
@@ -251,14 +265,24 @@ static void life_ends(struct totals *t, size_t alloc, size_t row)
 		lower(&d->amount[TOTAL_RESERVED], c->size[alloc]);
 }
 
-static void on_alloc(struct totals *t, struct device_totals *d, size_t row)
+/* Blocks that end because this row takes their address; they may be another device's. */
+static void end_replaced(struct totals *t, size_t row)
+{
+	while (t->at_replaced < t->n_replaced && t->replaced[t->at_replaced].by <= row) {
+		uint32_t old = t->replaced[t->at_replaced++].old;
+
+		life_ends(t, t->device[t->m->ev.device[old]], old, row);
+	}
+}
+
+static inline void on_alloc(struct totals *t, struct device_totals *d, size_t row)
 {
 	const struct columns *c = &t->m->ev;
 	enum gms_kind kind = GMS_OP_KIND(c->op[row]);
 	struct kind_total *k = &d->kind[kind];
 
-	while (t->at_replaced < t->n_replaced && t->replaced[t->at_replaced].by <= row)
-		life_ends(t, t->replaced[t->at_replaced++].old, row);
+	if (t->n_replaced)
+		end_replaced(t, row);
 	k->allocs++;
 	k->alloc_bytes += c->size[row];
 	kind_raise(k, c->size[row]);
@@ -275,19 +299,19 @@ static bool frees_memory(const struct device_totals *d, uint8_t op)
 	return d->role[op] == LIVE_FREE && info->space == GMS_VA;
 }
 
-static void on_free(struct totals *t, struct device_totals *d, size_t row)
+static inline void on_free(struct totals *t, struct device_totals *d, size_t row)
 {
 	const struct columns *c = &t->m->ev;
 	uint32_t alloc = c->peer[row];
 
 	if ((alloc == MODEL_NO_PEER || alloc < t->m->n_initial) && frees_memory(d, c->op[row]))
 		d->unmatched_frees++;
-
 	if (alloc == MODEL_NO_PEER)
 		return;
-	t->device[c->device[alloc]]->kind[GMS_OP_KIND(c->op[alloc])].frees++;
+	d = t->device[c->device[alloc]];
+	d->kind[GMS_OP_KIND(c->op[alloc])].frees++;
 	if (c->peer[alloc] == row)
-		life_ends(t, alloc, row);
+		life_ends(t, d, alloc, row);
 }
 
 static void on_free_requested(struct totals *t, struct device_totals *d, size_t row)
@@ -415,7 +439,7 @@ uint64_t totals_now(const struct device_totals *d, enum total which)
 	                   ? (d->level == GMS_FRAMEWORK ? !d->segments : d->async && !d->pool_sampled)
 	                   : which != TOTAL_REQUESTED && d->unknown_blocks;
 
-	return unknown ? MODEL_UNKNOWN : d->amount[which].now;
+	return unknown ? MODEL_UNKNOWN : d->amount[d->plain ? TOTAL_REQUESTED : which].now;
 }
 
 /* What the initial rows built up is the start of the window; only what follows is counted. */
@@ -452,6 +476,8 @@ static void device_ends(const struct model *m, struct device_totals *d, uint64_t
 {
 	unsigned kind, which;
 
+	for (which = 0; d->plain && which < TOTALS; which++)
+		d->amount[which] = d->amount[TOTAL_REQUESTED];
 	for (which = 0; which < TOTALS; which++) {
 		struct amount *a = &d->amount[which];
 		bool blocks = which == TOTAL_ALLOCATED || which == TOTAL_ACTIVE;
@@ -499,93 +525,6 @@ void totals_all(struct totals *t, const struct model *m)
 	run(t, 0, m->n_initial);
 	totals_window_begins(t);
 	run(t, m->n_initial, m->ev.n);
-	totals_end(t);
-}
-
-/* Until the next column ends, each device's column holds the highest value seen in it. */
-static void profile_column(struct totals *t, size_t column, size_t from, size_t to)
-{
-	unsigned dev;
-	size_t row;
-
-	for (dev = 0; dev < 256; dev++)
-		if (t->device[dev]) {
-			t->device[dev]->profile->requested[column] =
-			    t->device[dev]->amount[TOTAL_REQUESTED].now;
-			t->device[dev]->profile->reserved[column] =
-			    t->device[dev]->amount[TOTAL_RESERVED].now;
-		}
-	for (row = from; row < to; row++) {
-		struct device_totals *d = t->device[t->m->ev.device[row]];
-		uint64_t requested, reserved;
-
-		totals_step(t, row);
-		requested = d->amount[TOTAL_REQUESTED].now;
-		reserved = d->amount[TOTAL_RESERVED].now;
-		if (requested > d->profile->requested[column])
-			d->profile->requested[column] = requested;
-		if (reserved > d->profile->reserved[column])
-			d->profile->reserved[column] = reserved;
-	}
-}
-
-/* Do events occur in at least half of the columns of time? A sample of the rows tells. */
-static bool spread_over_time(const struct model *m)
-{
-	size_t n = m->ev.n - m->n_initial, step = n / 8192 + 1, row, used = 0, last = SIZE_MAX;
-	double begin, span;
-
-	if (!m->has_time || !n)
-		return false;
-	begin = (double)m->ev.t_ns[m->n_initial];
-	span = (double)m->ev.t_ns[m->ev.n - 1] - begin;
-	for (row = m->n_initial; row < m->ev.n && span > 0; row += step) {
-		size_t column = (size_t)(((double)m->ev.t_ns[row] - begin) / span * (PROFILE_COLUMNS - 1));
-
-		used += column != last;
-		last = column;
-	}
-	return used * 2 >= PROFILE_COLUMNS;
-}
-
-/* The first row at or after `from` that belongs to a later column. */
-static size_t column_end(const struct model *m, bool by_time, size_t column, size_t from)
-{
-	size_t n = m->ev.n - m->n_initial, row = from;
-	double begin, end, border;
-
-	if (column + 1 == PROFILE_COLUMNS)
-		return m->ev.n;
-	if (!by_time)
-		return m->n_initial + n * (column + 1) / PROFILE_COLUMNS;
-	begin = (double)m->ev.t_ns[m->n_initial];
-	end = (double)m->ev.t_ns[m->ev.n - 1];
-	border = begin + (end - begin) * (double)(column + 1) / PROFILE_COLUMNS;
-	while (row < m->ev.n && (double)m->ev.t_ns[row] < border)
-		row++;
-	return row;
-}
-
-void totals_with_profiles(struct totals *t, const struct model *m)
-{
-	size_t column, from = m->n_initial;
-	bool by_time = spread_over_time(m);
-	unsigned dev;
-
-	totals_begin(t, m);
-	for (dev = 0; dev < 256; dev++)
-		if (t->device[dev]) {
-			t->device[dev]->profile = mem_zalloc(1, sizeof(struct profile));
-			t->device[dev]->profile->by_time = by_time;
-		}
-	run(t, 0, m->n_initial);
-	totals_window_begins(t);
-	for (column = 0; column < PROFILE_COLUMNS; column++) {
-		size_t to = m->ev.n > m->n_initial ? column_end(m, by_time, column, from) : from;
-
-		profile_column(t, column, from, to);
-		from = to;
-	}
 	totals_end(t);
 }
 

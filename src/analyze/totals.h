@@ -56,6 +56,8 @@ struct device_totals {
 	struct profile *profile; /* NULL if not asked for */
 	/* private */
 	uint8_t role[256];
+	bool plain;    /* all sums are the same: driver memory whose blocks are the requests */
+	bool requests; /* frees are requested before they complete */
 	bool async, pool_sampled, segments; /* such rows exist */
 	uint64_t unknown_blocks;            /* live, of unknown block size */
 	uint64_t unknown_most;              /* what these are at most, if that is known */

@@ -104,12 +104,14 @@ static unsigned groups_wanted(const struct options *o)
 	unsigned by = o->accounting ? REPORT_ACCOUNTING : 0;
 
 	if (!strcmp(o->format, "json"))
-		return by | 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
+		return by | 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE |
+		       REPORT_CHURN;
 	by |= o->phases ? 1u << BY_PHASE : 0;
 	by |= o->streams ? 1u << BY_STREAM : 0;
 	by |= o->threads ? 1u << BY_THREAD : 0;
 	by |= o->pools ? 1u << BY_POOL : 0;
 	by |= o->sizes ? 1u << BY_SIZE : 0;
+	by |= o->churn ? REPORT_CHURN : 0;
 	return by | 1u << group_parse(o->by);
 }
 
