@@ -10,13 +10,7 @@
 
 enum gms_level live_level(const struct model *m, uint8_t device)
 {
-	const uint8_t *op = m->ev.op, *dev = m->ev.device;
-	size_t row;
-
-	for (row = 0; row < m->ev.n; row++)
-		if (op[row] >> 3 == GMS_K_BLOCK && dev[row] == device)
-			return GMS_FRAMEWORK;
-	return GMS_DRIVER;
+	return m->device[device].blocks ? GMS_FRAMEWORK : GMS_DRIVER;
 }
 
 void live_roles(enum gms_level level, uint8_t role[256])

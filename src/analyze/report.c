@@ -22,9 +22,11 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 	growth_find(m, d->device, &d->growth);
 	leak_find(m, d->device, &d->end, &d->growth, &d->leaks);
 	leak_survivors(m, d->device, &d->survivors);
-	space_at(m, d->device, d->peak_row, &d->peak_space);
-	space_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end_space);
-	space_pinned(&d->end_space, &d->pinned);
+	if (d->t->segments) {
+		space_at(m, d->device, d->peak_row, &d->peak_space);
+		space_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end_space);
+		space_pinned(&d->end_space, &d->pinned);
+	}
 	oom_find(m, d->device, &d->ooms);
 	if (d->t->level == GMS_FRAMEWORK)
 		churn_segments(m, d->device, &d->churn);

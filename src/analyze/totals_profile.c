@@ -52,7 +52,8 @@ static bool spread_over_time(const struct model *m)
 static size_t column_end(const struct model *m, bool by_time, size_t column, size_t from)
 {
 	size_t n = m->ev.n - m->n_initial, row = from;
-	double begin, end, border;
+	double begin, end;
+	int64_t border;
 
 	if (column + 1 == PROFILE_COLUMNS)
 		return m->ev.n;
@@ -60,8 +61,8 @@ static size_t column_end(const struct model *m, bool by_time, size_t column, siz
 		return m->n_initial + n * (column + 1) / PROFILE_COLUMNS;
 	begin = (double)m->ev.t_ns[m->n_initial];
 	end = (double)m->ev.t_ns[m->ev.n - 1];
-	border = begin + (end - begin) * (double)(column + 1) / PROFILE_COLUMNS;
-	while (row < m->ev.n && (double)m->ev.t_ns[row] < border)
+	border = (int64_t)(begin + (end - begin) * (double)(column + 1) / PROFILE_COLUMNS);
+	while (row < m->ev.n && m->ev.t_ns[row] < border)
 		row++;
 	return row;
 }

@@ -95,8 +95,14 @@ static void mark_devices(struct model *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->ev.n; i++)
-		m->device[m->ev.device[i]].present = true;
+	for (i = 0; i < 256; i++)
+		m->device[i].blocks = false;
+	for (i = 0; i < m->ev.n; i++) {
+		struct device_info *d = &m->device[m->ev.device[i]];
+
+		d->present = true;
+		d->blocks |= GMS_OP_KIND(m->ev.op[i]) == GMS_K_BLOCK;
+	}
 	for (i = 0; i < m->n_segments; i++)
 		m->device[m->segments[i].device].present = true;
 	m->device[MODEL_NO_DEVICE].present = false;
