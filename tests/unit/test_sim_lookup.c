@@ -128,6 +128,26 @@ SIM_CASE(what_is_not_modelled_is_not_supported, "")
 	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMulticastCreate(NULL, NULL));
 }
 
+/* The CUDA runtime asks for these tables first. */
+SIM_CASE(the_runtime_is_told_once_why_it_cannot_run, "")
+{
+	const void *table = &table;
+	CUuuid id = {{0}};
+	char said[1000];
+	ssize_t n;
+	int ends[2];
+
+	CHECK(pipe(ends) == 0 && dup2(ends[1], 2) == 2);
+	OK(cuInit(0));
+	for (int i = 0; i < 3; i++)
+		GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
+	CHECK(table == NULL);
+	n = read(ends[0], said, sizeof(said) - 1);
+	CHECK(n > 0);
+	said[n] = '\0';
+	CHECK(strstr(said, "CUDA runtime") && strchr(said, '\n') == said + n - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +158,7 @@ int main(void)
 	    cmocka_unit_test(what_cannot_be_found_is_said),
 	    cmocka_unit_test(an_old_driver_lacks_newer_functions),
 	    cmocka_unit_test(what_is_not_modelled_is_not_supported),
+	    cmocka_unit_test(the_runtime_is_told_once_why_it_cannot_run),
 	};
 
 	return cmocka_run_group_tests_name("sim_lookup", tests, NULL, NULL);
