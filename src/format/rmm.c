@@ -154,7 +154,7 @@ static uint16_t stream_of(struct log *l, struct field f)
 	number(f, &handle);
 	at = map64_put(&l->streams, handle, &fresh);
 	if (fresh)
-		*at = model_stream(l->m, handle, l->device);
+		*at = l->m->n_streams > UINT16_MAX ? UINT16_MAX : model_stream(l->m, handle, l->device);
 	return (uint16_t)*at;
 }
 
@@ -164,7 +164,7 @@ static uint16_t thread_of(struct log *l, uint64_t tid)
 	uint32_t *at = map64_put(&l->threads, tid, &fresh);
 
 	if (fresh)
-		*at = model_thread(l->m, tid, 0);
+		*at = l->m->n_threads > UINT16_MAX ? UINT16_MAX : model_thread(l->m, tid, 0);
 	return (uint16_t)*at;
 }
 

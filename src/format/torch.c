@@ -89,7 +89,9 @@ static void settle_part(struct torch *t, const struct part *part)
 		if (part->host)
 			c->op[row] = host_op(c->op[row]);
 		if (s < t->streams.n && stream[s] == UINT16_MAX)
-			stream[s] = model_stream(t->m, t->streams.v[s], part->device);
+			stream[s] = t->m->n_streams > UINT16_MAX /* full: no search through it */
+			                ? UINT16_MAX
+			                : model_stream(t->m, t->streams.v[s], part->device);
 		c->stream[row] = s < t->streams.n ? stream[s] : s;
 	}
 	free(stream);
@@ -264,16 +266,30 @@ static const struct final_segment *segment_of(const struct model *m, uint8_t dev
 	return &m->segments[lo - 1];
 }
 
-/* model_pool, with the last answer for small and for large kept. */
-static uint16_t pool_of(struct model *m, const uint64_t id[2], uint8_t device, uint8_t small,
-                        uint16_t last[3])
-{
-	const struct pool_info *p = &m->pools[last[small]];
+/* model_pool for rows: few pools, many rows, and no search through a table that someone filled up. */
+struct pool_cache {
+	struct map64 at;
+	uint64_t last_key;
+	uint16_t last;
+};
 
-	if (p->device != device || p->small != small || p->id[0] != id[0] || p->id[1] != id[1])
-		last[small] = model_pool(
-		    m, &(struct pool_info){.id = {id[0], id[1]}, .device = device, .small = small});
-	return last[small];
+static uint16_t pool_of(struct model *m, struct pool_cache *cache, const uint64_t id[2], uint8_t device,
+                        uint8_t small)
+{
+	uint64_t key = hash_u64(id[0] ^ hash_u64(id[1])) ^ (uint64_t)device << 2 ^ small;
+	bool fresh;
+	uint32_t *at;
+
+	if (key == cache->last_key && cache->at.n)
+		return cache->last;
+	at = map64_put(&cache->at, key, &fresh);
+	if (fresh)
+		*at = m->n_pools > UINT16_MAX
+		          ? UINT16_MAX
+		          : model_pool(m, &(struct pool_info){
+		                              .id = {id[0], id[1]}, .device = device, .small = small});
+	cache->last_key = key;
+	return cache->last = (uint16_t)*at;
 }
 
 /* The pool of every row. Files from before pool_id say it of segments only: where no private pool is
@@ -282,27 +298,30 @@ static void set_pools(struct torch *t)
 {
 	struct model *m = t->m;
 	struct columns *c = &m->ev;
-	uint16_t last[3] = {0};
-	bool private = false;
+	struct pool_cache cache[3] = {0}; /* by smallness: both kinds take turns */
+	bool several = false;
 	size_t i, row;
 
 	for (i = 0; i < m->n_segments; i++)
-	private |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
+		several |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
 	for (row = 0; row < c->n; row++) {
-		const struct final_segment *s = NULL;
 		const uint64_t *id = t->pairs.v[c->pool[row]].id;
 		uint8_t small = smallness(c->op[row], c->size[row]);
 
 		c->pool[row] = 0;
 		if (!small || c->device[row] == MODEL_NO_DEVICE)
 			continue;
-		if (private && !t->pools_told) {
-			if (!(s = segment_of(m, c->device[row], c->addr[row])))
+		if (several && !t->pools_told) {
+			const struct final_segment *s = segment_of(m, c->device[row], c->addr[row]);
+
+			if (!s)
 				continue;
 			id = m->pools[s->pool].id;
 		}
-		c->pool[row] = pool_of(m, id, c->device[row], small, last);
+		c->pool[row] = pool_of(m, &cache[small], id, c->device[row], small);
 	}
+	for (i = 0; i < 3; i++)
+		map64_free(&cache[i].at);
 }
 
 /* --- what the file can tell of the past ------------------------------------------------ */

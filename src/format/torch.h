@@ -124,7 +124,7 @@ struct torch {
 	bool pools_told; /* entries have a pool_id */
 	bool overflowed;
 	uint32_t odd_actions[8]; /* unknown actions already noted */
-	size_t n_odd;
+	size_t n_odd, n_odd_keys;
 	bool blocks_noted;
 
 	/* the top level */
@@ -144,13 +144,15 @@ _Static_assert(TORCH_N_KEYS <= 64, "a bit per key");
 #define HAS(d, key)  ((d)->has & BIT(key))
 #define WORD(d, key) ((d)->v[TORCH_##key])
 
-static inline bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
+static inline bool torch_u64(const struct torch *t, const struct torch_dict *d, enum torch_word key,
+                             uint64_t *out)
 {
 	return d->has >> key & 1 && pickle_u64(&t->p, d->v[key], out);
 }
 
 /* Streams and addresses may come as negative numbers: the same 64 bits. */
-static inline bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key, uint64_t *out)
+static inline bool torch_bits(const struct torch *t, const struct torch_dict *d, enum torch_word key,
+                              uint64_t *out)
 {
 	int64_t i;
 
@@ -165,7 +167,8 @@ static inline bool torch_bits(const struct torch *t, const struct torch_dict *d,
 /* The value's number among the known words, TORCH_N_WORDS if it is none. */
 static inline enum torch_word torch_word(const struct torch_dict *d, enum torch_word key)
 {
-	if (!(d->has >> key & 1) || pickle_tag(d->v[key]) != PICKLE_STRING || pickle_index(d->v[key]) >= TORCH_N_WORDS)
+	if (!(d->has >> key & 1) || pickle_tag(d->v[key]) != PICKLE_STRING ||
+	    pickle_index(d->v[key]) >= TORCH_N_WORDS)
 		return TORCH_N_WORDS;
 	return (enum torch_word)pickle_index(d->v[key]);
 }

@@ -24,7 +24,8 @@ static uint16_t local_stream(struct torch *t, uint64_t handle)
 
 /* --- entries --------------------------------------------------------------------------- */
 
-static void note_action(struct torch *t, pickle_word action)
+/* An entry that cannot be understood is counted; each cause is told once. */
+static void note_entry(struct torch *t, pickle_word action)
 {
 	uint32_t name = pickle_tag(action) == PICKLE_STRING ? pickle_index(action) : UINT32_MAX;
 	size_t i, max = sizeof t->odd_actions / sizeof *t->odd_actions;
@@ -37,10 +38,10 @@ static void note_action(struct torch *t, pickle_word action)
 		return;
 	t->odd_actions[t->n_odd++] = name;
 	if (name == UINT32_MAX)
-		model_note(t->m, NOTE_INFO,
-		           "trace entries whose action is no text are not understood and left out");
+		model_note(t->m, NOTE_INFO, "trace entries whose action is no text are left out");
 	else
-		model_note(t->m, NOTE_INFO, "trace entries with the unknown action \"%s\" are left out",
+		model_note(t->m, NOTE_INFO, "trace entries with the %s \"%s\" are left out",
+		           name < TORCH_N_WORDS ? "incomplete action" : "unknown action",
 		           model_text(t->m, torch_text_of(t, action)));
 }
 
@@ -87,10 +88,11 @@ int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_
 	ev.op = action < TORCH_N_WORDS ? op_of[action] : 0;
 	placed = torch_bits(t, d, TORCH_addr, &ev.addr) || action == TORCH_oom ||
 	         GMS_OP_KIND(ev.op) == GMS_K_TRACE;
-	if (!torch_u64(t, d, TORCH_size, &ev.size) || !placed)
+	if (!torch_u64(t, d, TORCH_size, &ev.size) || ev.size > INT64_MAX || !placed)
 		ev.op = 0;
 	if (!ev.op) {
-		note_action(t, WORD(d, action));
+		ev.size = 0;
+		note_entry(t, WORD(d, action));
 		ev.op = GMS_OP(GMS_K_TRACE, GMS_A_OTHER);
 	}
 	if (torch_u64(t, d, TORCH_time_us, &us) && us < INT64_MAX / 1000) {

@@ -52,10 +52,11 @@ static void read_top(struct torch *t, const struct torch_dict *d, struct pickle_
 		t->device_traces = *pickle_object(&t->p, WORD(d, device_traces));
 	if (HAS(d, host_traces) && pickle_tag(WORD(d, host_traces)) == PICKLE_OBJECT)
 		t->host_traces = *pickle_object(&t->p, WORD(d, host_traces));
-	for (i = 0; i < d->n && i < 100; i++) {
+	for (i = 0; i < d->n; i++) {
 		pickle_word key = d->pairs[2 * i];
 
-		if (pickle_tag(key) != PICKLE_STRING || pickle_index(key) >= TORCH_N_KEYS)
+		if ((pickle_tag(key) != PICKLE_STRING || pickle_index(key) >= TORCH_N_KEYS) &&
+		    t->n_odd_keys++ < 20)
 			model_note(t->m, NOTE_INFO,
 			           "the key \"%s\" of the snapshot is not understood and left out",
 			           model_text(t->m, torch_text_of(t, key)));

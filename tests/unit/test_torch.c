@@ -143,7 +143,8 @@ static void unknown_actions_and_keys_are_tolerated_and_counted(void **state)
 	expect_row(&m, 5, "trace.other", 8192, 0); /* an alloc that does not say how large */
 	assert_string_equal(function(&m, m.ev.stack[4], 0), "f");
 	assert_int_equal(m.unknown_entries, 4);
-	assert_true(noted(&m, "\"workspace_snapshot\""));
+	assert_true(noted(&m, "unknown action \"workspace_snapshot\""));
+	assert_true(noted(&m, "incomplete action \"alloc\""));
 	assert_true(noted(&m, "\"new_key\""));
 	model_free(&m);
 }
