@@ -199,6 +199,7 @@ void verdict_make(const struct report *r, struct verdict *out)
 			continue;
 		say_where(out, r, d);
 		say_who(out, r, d);
+		verdict_pool(out, r, d);
 		verdict_trouble(out, r, d);
 	}
 	say_about_recording(out, r);

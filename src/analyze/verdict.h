@@ -28,6 +28,8 @@ void verdict_place(struct text *t, const struct model *m, uint32_t stack);
 /* Shared with verdict_trouble.c: add a sentence. */
 void verdict_say(struct verdict *v, enum tone tone, int weight, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* A pool that a framework took at once (verdict_pool.c). */
+void verdict_pool(struct verdict *v, const struct report *r, const struct report_device *d);
 /* What went wrong on a device and what would help. */
 void verdict_trouble(struct verdict *v, const struct report *r, const struct report_device *d);
 
