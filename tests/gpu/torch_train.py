@@ -43,10 +43,14 @@ def tell():
         print("torch %s peak=%d end=%d" % (name, stats[name + ".all.peak"], stats[name + ".all.current"]), flush=True)
 
 
+kept = []  # alive until the interpreter ends, so that what tell() says is still true then
+
+
 def main():
     mode = sys.argv[1] if len(sys.argv) > 1 else "plain"
     model = build()
     optimiser = torch.optim.Adam(model.parameters())
+    kept.extend((model, optimiser))
     library()
     for _ in range(8):
         step(model, optimiser, torch.randn(256, 2048, device="cuda"))
