@@ -260,6 +260,7 @@ GMA_EXPORT int gma_malloc(struct gma *g, void **ptr, size_t size, gma_stream str
 	if (!size)
 		return GMA_OK;
 	pthread_mutex_lock(&g->lock);
+	GMA_CALLED(g);
 	if (__builtin_expect(g->n_routes, 0))
 		q.pool = route(g, stream);
 	if (!gma_addr_room(&g->live))
@@ -293,6 +294,7 @@ GMA_EXPORT int gma_free(struct gma *g, void *ptr)
 	if (!ptr)
 		return GMA_OK;
 	pthread_mutex_lock(&g->lock);
+	GMA_CALLED(g);
 	b = block_of(g, ptr);
 	if (b) {
 		gma_addr_drop(&g->live, b->addr);
@@ -318,6 +320,7 @@ GMA_EXPORT int gma_record_stream(struct gma *g, void *ptr, gma_stream stream)
 GMA_EXPORT int gma_empty_cache(struct gma *g)
 {
 	pthread_mutex_lock(&g->lock);
+	GMA_CALLED(g);
 	gma_core_empty_cache(g->core, NULL);
 	pthread_mutex_unlock(&g->lock);
 	return GMA_OK;

@@ -23,6 +23,7 @@ struct gma {
 	struct gma_region *region; /* growth:False */
 	char conf[256];		   /* as given, perhaps cut */
 	int device;		   /* ordinal for recordings */
+	const void *pc, *frame;	   /* where the program called the function that runs now */
 	uint64_t pools_ever;
 	struct gma_route {
 		struct gma_pool *pool;
@@ -32,6 +33,9 @@ struct gma {
 	unsigned n_routes;
 	bool (*capturing)(void *ctx, gma_stream stream); /* NULL: the backend knows no captures */
 };
+
+/* First thing in a function of the API, locked: whose stack events get. */
+#define GMA_CALLED(g) ((g)->pc = __builtin_return_address(0), (g)->frame = __builtin_frame_address(0))
 
 /* face_error.c */
 int gma_fail(int error, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* returns error */

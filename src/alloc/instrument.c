@@ -28,8 +28,13 @@ static void tell(void *ctx, const struct gma_note *n)
 					.device = (uint8_t)(g->device < 0 ? 0 : g->device),
 					.addr = n->addr,
 					.size = n->size,
-					.stream = n->stream};
+					.stream = n->stream,
+					.pc = g->pc,
+					.frame = g->frame};
 
+	/* A block that is free at once needs one event, not two. */
+	if (n->what == GMA_DID_FREE_REQUESTED && !n->block->uses)
+		return;
 	if (n->pool)
 		gma_core_pool_id(n->pool, id);
 	e.pool = id[1];

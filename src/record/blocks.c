@@ -7,12 +7,6 @@ static bool ends(enum gms_action action)
 	return action == GMS_A_FREE || action == GMS_A_FREE_REQUESTED;
 }
 
-/* The block whose free was requested last in this thread. Mostly it is free at once, with the same stack. */
-static __thread struct {
-	uint64_t addr;
-	uint32_t stack;
-} asked;
-
 void gms_allocator_event(const struct gms_allocator_event *e);
 REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 {
@@ -20,7 +14,7 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 	enum rec_mode mode = rec_mode();
 	struct rec_event ev = {.op = e->op, .addr = e->addr, .size = e->size};
 	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX;
-	struct rec_site site = REC_SITE;
+	struct rec_site site = e->pc ? (struct rec_site){e->pc, e->frame} : REC_SITE;
 	struct rec_lane *lane;
 	uint32_t stack = 0;
 	int saved;
@@ -36,14 +30,8 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 	ev.device = e->device;
 	ev.stream = e->stream ? rec_stream(lane, e->stream, e->device) : 0;
 	ev.pool = e->pool ? rec_pool(lane, e->pool, e->device) : 0;
-	if (action == GMS_A_FREE)
-		stack = asked.addr == e->addr ? asked.stack : 0;
-	else if (action == GMS_A_FREE_REQUESTED ? rec_options.stack_free : rec_options.stack_alloc)
+	if (ends(action) ? rec_options.stack_free : rec_options.stack_alloc)
 		stack = rec_stack(lane, site);
-	if (action == GMS_A_FREE_REQUESTED) {
-		asked.addr = e->addr;
-		asked.stack = stack;
-	}
 	if (action == GMS_A_FAIL)
 		rec_put_fail(lane, &ev, now, stack, 2 /* CUDA_ERROR_OUT_OF_MEMORY */, free, total);
 	else

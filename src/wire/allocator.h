@@ -2,7 +2,8 @@
  *
  * The recorder (libgpumemsnap.so) exports gms_allocator_event; an allocator looks it up by name
  * (dlsym, RTLD_DEFAULT) and calls it for every block and segment, in the order in which things happen
- * to the allocator (under its lock). The caller's stack becomes the event's.
+ * to the allocator (under its lock). The stack from where
+ * the program called the allocator becomes the event's.
  */
 #ifndef WIRE_ALLOCATOR_H
 #define WIRE_ALLOCATOR_H
@@ -18,6 +19,7 @@ struct gms_allocator_event {
 	uint16_t spare;
 	uint64_t addr, size;   /* blocks: requested bytes */
 	uint64_t stream, pool; /* handles; 0: default */
+	const void *pc, *frame; /* where the program called the allocator: return address, frame address there */
 };
 typedef void gms_allocator_event_fn(const struct gms_allocator_event *e);
 
