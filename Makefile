@@ -100,7 +100,7 @@ $(L)/sim/libcuda.so.1: $(call pic,$(SIM_SRC)) $(wildcard src/simcuda/*.map)
 $(L)/libgpumemcache.so: $(call pic,$(SHIM_SRC) $(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/shim*.map)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared $(if $(SAN),,-Wl$(,)-z$(,)defs) -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
 		-o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
 $(B)/lib/libgpumemalloc.so: $(call pic,$(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/libgpumemalloc.map)
 	$(call say,LINK,$@)

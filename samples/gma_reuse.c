@@ -3,7 +3,7 @@
  * Each of 100 steps allocates a batch, four activations and a gradient, and frees them. The driver is
  * asked only in the first step; all others live on cached segments.
  *
- * Expected story: 600 blocks, 4 segments, and the peak of what is handed out is one step's worth.
+ * Expected story: 600 blocks, 3 segments, and the peak of what is handed out is one step's worth.
  */
 #include "gpumemalloc.h"
 #include "sample.h"

@@ -223,14 +223,21 @@ static struct gma_pool *route(struct gma *g, gma_stream stream)
 	return NULL;
 }
 
-/* The function that allocated, for messages. */
+/* Who allocated, for messages: a function's name, else file and offset as addr2line takes it. */
 static void name_caller(void *ctx, uint64_t user, char *buf, size_t n)
 {
+	const char *file;
 	Dl_info info;
 
 	(void)ctx;
-	if (user && dladdr((void *)(uintptr_t)(user - 1), &info))
-		snprintf(buf, n, "%s", info.dli_sname ? info.dli_sname : info.dli_fname ? info.dli_fname : "");
+	if (!user || !dladdr((void *)(uintptr_t)(user - 1), &info) || !info.dli_fname)
+		return;
+	file = strrchr(info.dli_fname, '/');
+	file = file ? file + 1 : info.dli_fname;
+	if (info.dli_sname)
+		snprintf(buf, n, "%s", info.dli_sname);
+	else
+		snprintf(buf, n, "%s+0x%llx", file, (unsigned long long)(user - 1 - (uintptr_t)info.dli_fbase));
 }
 
 static int tell_why(struct gma *g, int r, size_t size)

@@ -1,4 +1,5 @@
-/* face_snapshot.c: the present state as a snapshot (gpumemsnap-snapshot(5)): segments and blocks, no events.
+/* face_snapshot.c: the present state as a snapshot (gpumemsnap-snapshot(5)): segments and blocks, and as
+ * "initial" rows what lives; nothing has happened yet.
  *
  * Written to a temporary name beside its place and renamed, so that no reader sees half of it.
  */
@@ -142,6 +143,59 @@ static void put_segments(struct writer *w, const struct gma *g, struct numbers *
 	put(w, "]");
 }
 
+/* One initial row; ops are numbered as write_state lists them. */
+static void put_row(struct writer *w, const struct gma *g, bool *first, int op, uint64_t addr, uint64_t size,
+		    size_t stream, size_t pool, uint64_t block)
+{
+	put(w, "%s[0,%d,%d,%llu,%llu,%zu,0,0,%zu,", *first ? "" : ",\n", op, g->device < 0 ? 0 : g->device,
+	    (unsigned long long)addr, (unsigned long long)size, stream, pool);
+	if (block)
+		put(w, "%llu]", (unsigned long long)block);
+	else
+		put(w, "null]");
+	*first = false;
+}
+
+static uint64_t run_size(const struct gma_block *b)
+{
+	uint64_t size = 0;
+
+	for (; b && b->state != GMA_UNMAPPED; b = b->next)
+		size += b->size;
+	return size;
+}
+
+static void put_initial(struct writer *w, const struct gma *g, struct numbers *streams, struct numbers *pools)
+{
+	const struct gma_segment *s;
+	const struct gma_block *b;
+	bool first = true;
+
+	for (s = gma_core_segments(g->core); s; s = s->next) {
+		size_t stream = number_of(streams, gma_segment_stream(s)), pool = number_of(pools, pool_key(s));
+
+		for (b = s->first; b; b = b->next) {
+			if (b->state != GMA_UNMAPPED && (!b->prev || b->prev->state == GMA_UNMAPPED))
+				put_row(w, g, &first, 1, b->addr, run_size(b), stream, pool, 0);
+			if (b->state == GMA_LIVE || b->state == GMA_PENDING)
+				put_row(w, g, &first, 0, b->addr, b->requested, stream, pool, b->size);
+		}
+	}
+}
+
+static uint64_t count_initial(const struct gma *g)
+{
+	const struct gma_segment *s;
+	const struct gma_block *b;
+	uint64_t n = 0;
+
+	for (s = gma_core_segments(g->core); s; s = s->next)
+		for (b = s->first; b; b = b->next)
+			n += (uint64_t)(b->state == GMA_LIVE || b->state == GMA_PENDING) +
+			     (b->state != GMA_UNMAPPED && (!b->prev || b->prev->state == GMA_UNMAPPED));
+	return n;
+}
+
 /* JSON's escapes; a configuration has no others. */
 static void put_escaped(struct writer *w, const char *s)
 {
@@ -170,8 +224,11 @@ static void write_state(struct writer *w, struct gma *g)
 	put_tables(w, g, &streams, &pools);
 	put_blocks(w, g);
 	put_segments(w, g, &streams, &pools);
-	put(w, ",\n\"event_fields\":[\"t_ns\",\"op\",\"device\",\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\"],"
-	       "\"ops\":[],\n\"events\":[\n]}\n");
+	put(w, ",\n\"event_fields\":[\"t_ns\",\"op\",\"device\",\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\",\"block\"],"
+	       "\"ops\":[\"block.alloc\",\"segment.alloc\"],\n\"initial\":%llu,\n\"events\":[\n",
+	    (unsigned long long)count_initial(g));
+	put_initial(w, g, &streams, &pools);
+	put(w, "]}\n");
 	flush(w);
 }
 
