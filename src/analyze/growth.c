@@ -278,7 +278,7 @@ static uint64_t highest(const struct model *m, uint8_t device)
 	return bytes;
 }
 
-void growth_find(const struct model *m, uint8_t device, struct growth *out)
+void growth_find(const struct model *m, uint8_t device, uint64_t peak, struct growth *out)
 {
 	struct sampling s = {.m = m, .device = device};
 	size_t i, cap = 0;
@@ -299,8 +299,10 @@ void growth_find(const struct model *m, uint8_t device, struct growth *out)
 		judge(&s, &s.tracks[i], out, &cap);
 	if (out->n) {
 		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
-		out->repeats = out->unit == GROWTH_PER_STEP ||
-		               cycles(m, device, highest(m, device) / 20 + 1) >= GROWTH_CYCLES;
+		out->repeats =
+		    out->unit == GROWTH_PER_STEP ||
+		    cycles(m, device, (peak == MODEL_UNKNOWN ? highest(m, device) : peak) / 20 + 1) >=
+		        GROWTH_CYCLES;
 	}
 	free(s.tracks);
 	free(s.place);

@@ -28,12 +28,13 @@ struct growth {
 	size_t n;
 	uint64_t bytes;
 	bool repeats; /* there are steps, or total memory rises and falls at least GROWTH_CYCLES times; else
-		       * what grows may just be building up */
+	               * what grows may just be building up */
 	enum growth_unit unit;
 	size_t samples; /* 0: the recording is too short to tell */
 	uint32_t step_name;
 };
-void growth_find(const struct model *m, uint8_t device, struct growth *out);
+/* peak: the most requested bytes at any time, MODEL_UNKNOWN if the caller does not know. */
+void growth_find(const struct model *m, uint8_t device, uint64_t peak, struct growth *out);
 void growth_free(struct growth *g);
 
 #endif

@@ -19,7 +19,7 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 	d->peak_t_ns = d->peak_row == SIZE_MAX || !m->ev.n ? 0 : m->ev.t_ns[d->peak_row];
 	live_at(m, d->device, d->peak_row, &d->peak);
 	live_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end);
-	growth_find(m, d->device, &d->growth);
+	growth_find(m, d->device, d->t->amount[TOTAL_REQUESTED].peak, &d->growth);
 	leak_find(m, d->device, &d->end, &d->growth, &d->leaks);
 	leak_survivors(m, d->device, &d->survivors);
 	if (d->t->segments) {

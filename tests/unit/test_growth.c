@@ -89,7 +89,7 @@ static void only_the_leak_among_noisy_temporaries_is_named(void **state)
 		tear_down = run & 2 && kind == GMS_K_DEVICE;
 		begin(&k);
 		noisy_program(&k, kind, true, tear_down, phases);
-		growth_find(&k.m, 0, &g);
+		growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 		assert_int_equal(g.n, 1);
 		assert_string_equal(function_of(&k.m, g.rows[0].stack), "cache_result");
 		assert_true(g.rows[0].r2 > 0.95);
@@ -112,7 +112,7 @@ static void temporaries_and_warm_up_alone_do_not_grow(void **state)
 	(void)state;
 	begin(&k);
 	noisy_program(&k, GMS_K_DEVICE, false, false, false);
-	growth_find(&k.m, 0, &g);
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 	assert_int_equal(g.n, 0);
 	assert_true(g.samples > 0);
 	growth_free(&g);
@@ -137,7 +137,7 @@ static void a_plateau_is_not_growth(void **state)
 		put(&k.m, GMS_K_DEVICE, GMS_A_FREE, .addr = take(&k, GMS_K_DEVICE, 5 * MIB, work));
 	}
 	model_link(&k.m);
-	growth_find(&k.m, 0, &g);
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 	assert_int_equal(g.n, 0);
 	growth_free(&g);
 	model_free(&k.m);
@@ -151,7 +151,7 @@ static void what_is_given_back_before_a_framework_recording_ends_was_not_kept(vo
 	(void)state;
 	begin(&k);
 	noisy_program(&k, GMS_K_BLOCK, true, true, false);
-	growth_find(&k.m, 0, &g);
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 	assert_int_equal(g.n, 0);
 	growth_free(&g);
 	model_free(&k.m);
@@ -170,7 +170,7 @@ static void building_up_once_is_growth_that_does_not_repeat(void **state)
 	for (i = 0; i < 200; i++)
 		take(&k, GMS_K_BLOCK, MIB, site(&k.m, "build", "main"));
 	model_link(&k.m);
-	growth_find(&k.m, 0, &g);
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 	assert_int_equal(g.n, 1);
 	assert_false(g.repeats);
 	live_at(&k.m, 0, k.m.ev.n - 1, &end);
@@ -193,7 +193,7 @@ static void a_short_recording_tells_nothing(void **state)
 	take(&k, GMS_K_DEVICE, 1, 0);
 	take(&k, GMS_K_DEVICE, 2, 0);
 	model_link(&k.m);
-	growth_find(&k.m, 0, &g);
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
 	assert_int_equal(g.samples, 0);
 	growth_free(&g);
 	model_free(&k.m);
@@ -206,7 +206,7 @@ static void leaks_of(const struct model *m, struct leaks *l)
 	struct growth g;
 	struct live end;
 
-	growth_find(m, 0, &g);
+	growth_find(m, 0, MODEL_UNKNOWN, &g);
 	live_at(m, 0, m->ev.n - 1, &end);
 	leak_find(m, 0, &end, &g, l);
 	live_free(&end);
