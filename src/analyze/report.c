@@ -26,6 +26,8 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 		space_at(m, d->device, d->peak_row, &d->peak_space);
 		space_at(m, d->device, m->ev.n ? m->ev.n - 1 : SIZE_MAX, &d->end_space);
 		space_pinned(&d->end_space, &d->pinned);
+		if (wanted & REPORT_FRAG)
+			frag_find(m, d->device, &d->frag);
 	}
 	oom_find(m, d->device, &d->ooms);
 	if (d->t->level == GMS_FRAMEWORK)

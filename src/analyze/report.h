@@ -8,6 +8,7 @@
 
 #include "analyze/accounting.h"
 #include "analyze/churn.h"
+#include "analyze/frag.h"
 #include "analyze/group.h"
 #include "analyze/growth.h"
 #include "analyze/leak.h"
@@ -26,6 +27,7 @@ struct report_device {
 	struct leaks leaks;
 	struct survivors survivors;
 	struct space peak_space, end_space;
+	struct frag frag;
 	struct pinned pinned; /* at the end */
 	struct ooms ooms;
 	struct churn churn;
@@ -41,7 +43,8 @@ struct report {
 };
 /* wanted: a bit per division, 1u << BY_STREAM | … (BY_STACK is free: struct live), REPORT_CHURN for the
  * blocks' half of churn, REPORT_ACCOUNTING. What is not wanted stays zero. */
-#define REPORT_CHURN (1u << GROUP_BYS)
+#define REPORT_CHURN      (1u << GROUP_BYS)
+#define REPORT_FRAG       (1u << 30) /* fragmentation at every event */
 #define REPORT_ACCOUNTING (1u << 31)
 void report_make(struct report *r, const struct model *m, unsigned wanted);
 void report_free(struct report *r);

@@ -101,7 +101,7 @@ static void print_text(const struct options *o, const struct report *reports, si
 /* The groups that are printed: all of them for programs, those asked for in text. */
 static unsigned groups_wanted(const struct options *o)
 {
-	unsigned by = o->accounting ? REPORT_ACCOUNTING : 0;
+	unsigned by = (o->accounting ? REPORT_ACCOUNTING : 0) | (o->frag ? REPORT_FRAG : 0);
 
 	if (!strcmp(o->format, "json"))
 		return by | 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE |

@@ -118,3 +118,28 @@ void chart_memory(struct page *p, const struct model *m, const struct device_tot
 	}
 	axis(p, m, d->profile->by_time, c.columns);
 }
+
+void chart_strip(struct page *p, const char *label, const float *v, size_t n)
+{
+	size_t columns = p->width - LABEL - 8 < n ? p->width - LABEL - 8 : n, i, k;
+	struct text t = {0};
+
+	text_puts(&t, "");
+	for (i = 0; i < columns; i++) {
+		float max = -1;
+
+		for (k = i * n / columns; k < (i + 1) * n / columns; k++)
+			max = v[k] > max ? v[k] : max;
+		glyph(&t, p, max < 0 ? 0 : max * 8 < 1 ? 1 : (unsigned)(max * 8 + 0.5f), 0);
+	}
+	fprintf(p->f, "%*s ", LABEL, label);
+	page_ink(p, INK_DIM);
+	fputs(p->unicode ? "\xe2\x94\x82" : "|", p->f);
+	page_ink(p, INK_BLUE);
+	fputs(t.s, p->f);
+	page_ink(p, INK_DIM);
+	fputs(p->unicode ? "\xe2\x94\x82 0-1" : "| 0-1", p->f);
+	page_ink(p, INK_PLAIN);
+	fputc('\n', p->f);
+	text_free(&t);
+}

@@ -9,4 +9,7 @@
  * column is never lost, however narrow the page. */
 void chart_memory(struct page *p, const struct model *m, const struct device_totals *d);
 
+/* One line: values from 0 to 1 (negative: none); where several share a column, the highest. */
+void chart_strip(struct page *p, const char *label, const float *v, size_t n);
+
 #endif

@@ -228,12 +228,32 @@ static void pinned(cJSON *device, const struct model *m, const struct report_dev
 	json_u64(device, "pinned_free_bytes", d->end_space.known ? d->pinned.free : MODEL_UNKNOWN);
 }
 
+static void moment(cJSON *parent, const char *key, const struct model *m, uint8_t device,
+                   const struct frag_moment *f)
+{
+	cJSON *o;
+
+	if (!f->reserved) {
+		cJSON_AddNullToObject(parent, key);
+		return;
+	}
+	o = json_object(parent, key);
+	json_i64(o, "event", totals_event(m, device, f->row));
+	json_real(o, "external", frag_external(f));
+	json_real(o, "utilisation", (double)f->used / (double)f->reserved);
+	json_u64(o, "reserved", f->reserved);
+	json_u64(o, "free", f->free);
+	json_u64(o, "largest_free_block", f->largest);
+}
+
 static void fragmentation(cJSON *device, const struct model *m, const struct report_device *d)
 {
 	cJSON *o = json_object(device, "fragmentation");
 
 	space(o, "peak", m->history == HISTORY_NONE ? &(struct space){0} : &d->peak_space);
 	space(o, "end", &d->end_space);
+	moment(o, "worst", m, d->device, &d->frag.worst);
+	moment(o, "most_cached", m, d->device, &d->frag.idlest);
 }
 
 static void coverage(cJSON *device, const struct coverage *c)

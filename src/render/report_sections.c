@@ -1,5 +1,6 @@
 /* report_sections.c: the tables of the report, one function each. */
 #include "analyze/frames.h"
+#include "render/chart.h"
 #include "render/report_text.h"
 #include "render/stack_text.h"
 #include "render/table.h"
@@ -228,6 +229,24 @@ static void space_row(struct table *t, const char *when, const struct space *s)
 		table_cell(t, "-");
 }
 
+static void moment_row(struct table *t, const struct section *s, const char *when,
+                       const struct frag_moment *f)
+{
+	char count[TEXT_SIZE_MAX];
+
+	if (!f->reserved)
+		return;
+	table_cell(t, "%s, event %s", when,
+	           text_count(count, (uint64_t)totals_event(s->r->m, s->d->device, f->row)));
+	table_bytes(t, f->reserved);
+	table_share(t, f->used, f->reserved);
+	table_bytes(t, f->free);
+	table_bytes(t, f->largest);
+	table_cell(t, "-");
+	table_cell(t, "%.1f %%", 100 * frag_external(f));
+	table_cell(t, "-");
+}
+
 static void pinned_table(const struct section *s)
 {
 	const struct pinned *k = &s->d->pinned;
@@ -264,7 +283,14 @@ void section_frag(const struct section *s)
 	if (s->r->m->history != HISTORY_NONE)
 		space_row(&t, "at the peak", &s->d->peak_space);
 	space_row(&t, "at the end", end);
+	moment_row(&t, s, "most fragmented", &s->d->frag.worst);
+	moment_row(&t, s, "most cached", &s->d->frag.idlest);
 	table_end(&t, s->p);
+	if (s->d->frag.known && s->o->charts) {
+		fputc('\n', s->p->f);
+		chart_strip(s->p, "external", s->d->frag.external, FRAG_COLUMNS);
+		chart_strip(s->p, "utilisation", s->d->frag.utilisation, FRAG_COLUMNS);
+	}
 	if (s->d->pinned.n) {
 		page_heading(s->p, "PINNED SEGMENTS: %s free that cannot be returned",
 		             text_bytes(size, s->d->pinned.free));

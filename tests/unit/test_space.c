@@ -1,4 +1,5 @@
 /* test_space.c: segments, blocks and holes at one instant; failed allocations judged by them. */
+#include "analyze/frag.h"
 #include "analyze/oom.h"
 #include "analyze/space.h"
 #include "models.h"
@@ -158,6 +159,92 @@ static void random_traces_agree_with_a_map_of_pages(void **state)
 	}
 }
 
+/* The worst moment against space_at after every single row. */
+static void the_worst_moment_is_found_among_all_of_them(void **state)
+{
+	enum { PAGES = 48, PAGE = 512 };
+	unsigned seed, step, i;
+
+	(void)state;
+	for (seed = 1; seed <= 40; seed++) {
+		uint8_t page[PAGES] = {0}, kind[PAGES] = {0}; /* kind: 1 segment of its own, 2 mapped */
+		uint64_t length[PAGES] = {0};
+		double worst = -1;
+		struct model m;
+		struct space s;
+		struct frag f;
+		size_t row;
+
+		srand(seed);
+		model_init(&m, "test");
+		m.history = HISTORY_COMPLETE;
+		put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = PAGE * PAGES * 10, .size = PAGE);
+		for (step = 0; step < 150; step++) {
+			unsigned at = (unsigned)rand() % PAGES, n = 1 + (unsigned)rand() % 10, fits;
+			uint64_t addr = PAGE * (at + 1u);
+
+			n = at + n > PAGES ? PAGES - at : n;
+			switch (rand() % 5) {
+			case 0: /* a segment or a mapping where nothing is */
+				for (fits = 0; fits < n && !page[at + fits]; fits++)
+					;
+				if (fits < n)
+					break;
+				put(&m, GMS_K_SEGMENT, seed & 1 ? GMS_A_MAP : GMS_A_ALLOC, .addr = addr,
+				    .size = PAGE * n);
+				memset(page + at, 1, n);
+				memset(kind + at, seed & 1 ? 2 : 1, n);
+				length[at] = n;
+				break;
+			case 1: /* unmap, or free a segment, where no block is */
+				for (fits = 0; fits < length[at] && page[at + fits] == 1; fits++)
+					;
+				if (!length[at] || fits < length[at])
+					break;
+				put(&m, GMS_K_SEGMENT, seed & 1 ? GMS_A_UNMAP : GMS_A_FREE, .addr = addr,
+				    .size = PAGE * length[at]);
+				memset(page + at, 0, length[at]);
+				length[at] = 0;
+				break;
+			case 2: /* free the block that begins here */
+				if (page[at] != 2)
+					break;
+				put(&m, GMS_K_BLOCK, GMS_A_FREE, .addr = addr);
+				for (i = at; i < PAGES && (i == at || page[i] == 3); i++)
+					page[i] = 1;
+				break;
+			default: /* a block in free pages of one segment */
+				for (fits = 0;
+				     fits < n && page[at + fits] == 1 && (!fits || !length[at + fits]);
+				     fits++)
+					;
+				if (fits < n)
+					break;
+				block(&m, addr, PAGE * n);
+				memset(page + at, 3, n);
+				page[at] = 2;
+				break;
+			}
+		}
+		model_link(&m);
+		frag_find(&m, 0, &f);
+		for (row = 0; row < m.ev.n; row++) {
+			space_at(&m, 0, row, &s);
+			if (s.free * 16 >= s.reserved && s.reserved && space_external(&s) > worst)
+				worst = space_external(&s);
+			if (row == f.worst.row) {
+				assert_int_equal(f.worst.free, s.free);
+				assert_int_equal(f.worst.largest, s.largest);
+				assert_int_equal(f.worst.reserved, s.reserved);
+				assert_int_equal(f.worst.used, s.used);
+			}
+			space_free(&s);
+		}
+		assert_true(worst == frag_external(&f.worst));
+		model_free(&m);
+	}
+}
+
 /* --- out of memory --- */
 
 static enum oom_cause judge(struct model *m, uint64_t size, uint64_t free_bytes, uint64_t total,
@@ -274,6 +361,7 @@ int main(void)
 	    cmocka_unit_test(segments_allocated_one_by_one_never_merge_but_mapped_ranges_do),
 	    cmocka_unit_test(a_small_block_pins_a_large_segment),
 	    cmocka_unit_test(random_traces_agree_with_a_map_of_pages),
+	    cmocka_unit_test(the_worst_moment_is_found_among_all_of_them),
 	    cmocka_unit_test(a_framework_request_fails_for_one_of_five_reasons),
 	    cmocka_unit_test(a_driver_request_fails_by_holes_by_shortage_or_is_refused),
 	};
