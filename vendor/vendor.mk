@@ -30,3 +30,6 @@ need-build:
 need-check:
 	@vendor/install-packages.sh check $(APT_CHECK)
 .PHONY: need-build need-check
+
+# So do the files of the page that `gpumemsnap html` writes (src/render/html_files.c).
+$(B)/obj/src/render/html_files.o: $(wildcard src/render/html/*)

@@ -74,9 +74,14 @@ void palette_make(struct palette *p, bool dark)
 	make_codes(p);
 }
 
+uint32_t palette_shade(const char *name)
+{
+	return (uint32_t)(hash_bytes(name, strlen(name)) % PALETTE_SHADES);
+}
+
 uint32_t palette_code(const struct palette *p, enum code code, const char *name)
 {
-	return p->code[code][hash_bytes(name, strlen(name)) % PALETTE_SHADES];
+	return p->code[code][palette_shade(name)];
 }
 
 /* Chosen by search for the largest least distance in OKLab, seen normally and with protanopia,

@@ -29,6 +29,7 @@ struct palette {
 void palette_make(struct palette *p, bool dark);
 /* The shade a function has in every picture: chosen by its name. */
 uint32_t palette_code(const struct palette *p, enum code code, const char *name);
+uint32_t palette_shade(const char *name); /* which of the PALETTE_SHADES */
 /* The colour of the n-th most important thing; after 12 strong ones come 12 lighter and 12 darker, then
  * again. */
 uint32_t palette_category(uint32_t n);

@@ -1,0 +1,88 @@
+/* cmd_html.c: gpumemsnap html: recordings as one interactive page. */
+#include "analyze/frames.h"
+#include "analyze/report.h"
+#include "base/mem.h"
+#include "cli/options.h"
+#include "cli/snapshot.h"
+#include "render/html.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+struct html_opts {
+	const char *output, *title;
+};
+
+static const struct option_row html_options[] = {
+    {"output", 'o', OPT_STRING, offsetof(struct html_opts, output), "FILE",
+     "write the page here (default: standard output)"},
+    {"title", 0, OPT_STRING, offsetof(struct html_opts, title), "TEXT", "heading of the page"},
+    {0},
+};
+
+static int write_page(const struct html_opts *o, const struct report *reports, size_t n, struct err *e)
+{
+	char *title = o->title ? mem_strdup(o->title)
+	              : n > 1
+	                  ? mem_printf("GPU memory: %s and %zu more", frames_base(reports[0].m->file), n - 1)
+	                  : mem_printf("GPU memory: %s", frames_base(reports[0].m->file));
+	struct output *out = output_open(o->output ? o->output : "-", e);
+	int rc = -1;
+
+	if (out && !html_write(reports, n, title, out, e))
+		rc = output_close(out, e);
+	else if (out)
+		output_abandon(out);
+	free(title);
+	return rc;
+}
+
+static int read_all(const struct html_opts *o, char **files, size_t n, struct err *e)
+{
+	struct model *models = mem_zalloc(n, sizeof *models);
+	struct report *reports = mem_zalloc(n, sizeof *reports);
+	unsigned groups = 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
+	size_t made;
+	int rc = 0;
+
+	for (made = 0; made < n; made++) {
+		rc = snapshot_read(&models[made], files[made], e);
+		if (rc)
+			break;
+		report_make(&reports[made], &models[made], groups);
+	}
+	if (!rc)
+		rc = write_page(o, reports, n, e);
+	while (made--) {
+		report_free(&reports[made]);
+		model_free(&models[made]);
+	}
+	free(models);
+	free(reports);
+	return rc;
+}
+
+static int html_run(const struct command *self, int argc, char **argv, struct err *e)
+{
+	struct html_opts o = {0};
+	bool helped;
+
+	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
+		return helped ? 0 : -1;
+	if (!o.output && isatty(1))
+		return err_set(e, ERR_USAGE, NULL, -1,
+		               "a page is not for a terminal; type 'gpumemsnap html -o report.html'");
+	const char *standard = argc ? NULL : snapshot_path("html", argc, argv, e);
+	if (!argc && !standard)
+		return -1;
+	char *one[] = {(char *)(uintptr_t)standard};
+	return read_all(&o, argc ? argv : one, argc ? (size_t)argc : 1, e);
+}
+
+extern const struct command cmd_html;
+const struct command cmd_html = {
+    .name = "html",
+    .usage = "[-o FILE] [SNAP ...]",
+    .summary = "write recordings as one interactive page",
+    .run = html_run,
+    .options = html_options,
+};

@@ -1,0 +1,184 @@
+'use strict';
+// data.js: the columns of a recording: bytes to typed arrays, and the questions asked of them.
+
+const DATA = JSON.parse(document.getElementById('data').textContent);
+const REPORT = JSON.parse(document.getElementById('report').textContent);
+
+async function columnBytes(i) {
+  const text = atob(document.getElementById('columns-' + i).textContent.trim());
+  const packed = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; k++) packed[k] = text.charCodeAt(k);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// LEB128 numbers into out; signed ones are zigzag; with sum, each is a step from the last.
+function unpack(bytes, at, n, out, signed, sum) {
+  let last = 0;
+  for (let i = 0; i < n; i++) {
+    let x = bytes[at++];
+    if (x > 127) {
+      let scale = 128, c;
+      x &= 127;
+      do { c = bytes[at++]; x += (c & 127) * scale; scale *= 128; } while (c > 127);
+    }
+    if (signed) x = x % 2 ? -(x + 1) / 2 : x / 2;
+    if (sum) x = last += x;
+    out[i] = x;
+  }
+  return out;
+}
+
+class Sections {
+  constructor(index, bytes) {
+    this.bytes = bytes;
+    this.at = {};
+    let at = 0;
+    for (const name in index) {
+      this.at[name] = { n: index[name][0], at };
+      at += index[name][1];
+    }
+  }
+  count(name) { return this.at[name].n; }
+  read(name, Type, signed, sum) {
+    const s = this.at[name];
+    return unpack(this.bytes, s.at, s.n, new Type(s.n), signed, sum);
+  }
+}
+
+const CHUNK = 256; // events per checkpoint
+
+// One device: events in the order of the recording, and the blocks they begin and end.
+class Device {
+  constructor(info, sections, file) {
+    const col = (name, Type, signed, sum) => sections.read(`d${info.device}_${name}`, Type, signed, sum);
+    this.info = info;
+    this.file = file;
+    this.number = info.device;
+    this.time = col('dt', Float64Array, true, true);
+    this.size = col('size', Float64Array);
+    this.slack = col('slack', Float64Array);
+    this.place = col('place', Float64Array, true, true);
+    this.stack = col('stack', Uint32Array);
+    this.stream = col('stream', Uint16Array);
+    this.thread = col('thread', Uint16Array);
+    this.pool = col('pool', Uint16Array);
+    this.n = this.time.length;
+    this.initial = info.initial;
+    this.link(col('what', Float64Array));
+    this.reservedTime = col('reserved_t', Float64Array, true, true);
+    this.reserved = col('reserved', Float64Array); // value + 1; 0: not known
+    this.held = { begin: col('held_begin', Float64Array, true), end: col('held_end', Float64Array, true),
+      place: col('held_place', Float64Array), size: col('held_size', Float64Array) };
+    this.ranges = info.ranges.map(r => ({ addr: BigInt(r[0]), size: r[1] }));
+    this.space = this.ranges.reduce((sum, r) => sum + r.size, 0);
+    this.report = (file.report.devices || []).find(d => d.device === info.device) || {};
+  }
+  // Which block an event is about, where blocks begin and end, and the live bytes after each event.
+  link(what) {
+    const n = this.n, blocks = this.size.length;
+    this.block = new Int32Array(n); // ~block for its end
+    this.begin = new Int32Array(blocks);
+    this.end = new Int32Array(blocks).fill(n);
+    this.total = new Float64Array(n);
+    for (let i = 0, next = 0, now = 0; i < n; i++) {
+      let b = what[i] ? next - what[i] : next++;
+      if (what[i]) { this.end[b] = i; now -= this.size[b]; this.block[i] = ~b; }
+      else { this.begin[b] = i; now += this.size[b]; this.block[i] = b; }
+      this.total[i] = now;
+    }
+    const chunks = Math.ceil(n / CHUNK);
+    this.chunkHigh = new Float64Array(chunks); this.chunkLow = new Float64Array(chunks); this.chunkAt = new Int32Array(chunks);
+    for (let c = 0; c < chunks; c++) {
+      let high = -1, low = Infinity, at = 0;
+      for (let i = c * CHUNK, to = Math.min(n, i + CHUNK); i < to; i++) {
+        const v = this.total[i];
+        if (v > high) { high = v; at = i; }
+        if (v < low) low = v;
+      }
+      this.chunkHigh[c] = high; this.chunkLow[c] = low; this.chunkAt[c] = at;
+    }
+  }
+  // The first event of the window at or after t (after: behind t).
+  eventAt(t, after) {
+    let lo = this.initial, hi = this.n;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (after ? this.time[mid] <= t : this.time[mid] < t) lo = mid + 1; else hi = mid;
+    }
+    return lo;
+  }
+  totalBefore(i) { return i > 0 ? this.total[i - 1] : 0; }
+  // Highest and lowest live bytes in the states after events i ≤ … < to; at is the event of the highest.
+  extremes(i, to) {
+    let high = -1, low = Infinity, at = -1;
+    while (i < to) {
+      const c = i / CHUNK | 0;
+      if (i % CHUNK === 0 && i + CHUNK <= to) {
+        if (this.chunkHigh[c] > high) { high = this.chunkHigh[c]; at = this.chunkAt[c]; }
+        if (this.chunkLow[c] < low) low = this.chunkLow[c];
+        i += CHUNK;
+      } else {
+        const v = this.total[i];
+        if (v > high) { high = v; at = i; }
+        if (v < low) low = v;
+        i++;
+      }
+    }
+    return { high, low, at };
+  }
+  // What `gpumemsnap report --from --to` says of requested bytes.
+  window(from, to) {
+    const i = this.eventAt(from), j = this.eventAt(to, true), x = this.extremes(i, j);
+    const w = { from, to, first: i, last: j, start: this.totalBefore(i), end: this.totalBefore(j), allocs: 0, frees: 0, bytes: 0 };
+    w.peak = x.at >= 0 && x.high > w.start ? x.high : w.start;
+    w.peakEvent = x.at >= 0 && x.high > w.start ? x.at : i - 1;
+    for (let k = i; k < j; k++) {
+      const b = this.block[k];
+      if (b >= 0) { w.allocs++; w.bytes += this.size[b]; } else w.frees++;
+    }
+    return w;
+  }
+  // Calls f(block) for every block that lives after event i.
+  eachLive(i, f) {
+    const { begin, end } = this;
+    for (let b = 0, n = begin.length; b < n && begin[b] <= i; b++) if (end[b] > i) f(b);
+  }
+  timeOf(i) { return i < this.initial ? this.file.from : this.time[i]; }
+  reservedAt(t) {
+    let lo = 0, hi = this.reservedTime.length;
+    while (lo < hi) { const mid = (lo + hi) >> 1; if (this.reservedTime[mid] <= t) lo = mid + 1; else hi = mid; }
+    return lo ? this.reserved[lo - 1] - 1 : -1;
+  }
+  // The address of a place, as text.
+  address(place) {
+    if (!place) return 'not known';
+    let at = place - 1;
+    for (const r of this.ranges) {
+      if (at < r.size) return '0x' + (r.addr + BigInt(at)).toString(16);
+      at -= r.size;
+    }
+    return 'not known';
+  }
+}
+
+class File {
+  constructor(i) {
+    Object.assign(this, DATA.files[i]);
+    this.index = i;
+    this.report = REPORT.snapshots[i];
+  }
+  async load() {
+    const s = new Sections(this.sections, await columnBytes(this.index));
+    this.frame = { fn: s.read('frame_function', Uint32Array), file: s.read('frame_file', Uint32Array),
+      line: s.read('frame_line', Uint32Array), module: s.read('frame_module', Uint32Array), code: s.read('frame_code', Uint16Array) };
+    const length = s.read('stack_length', Uint32Array);
+    this.frames = s.read('stack_frames', Int32Array, true, true); // outermost first
+    this.stackAt = new Uint32Array(length.length + 1);
+    length.forEach((n, k) => { this.stackAt[k + 1] = this.stackAt[k] + n; });
+    this.phase = { name: s.read('phase_name', Uint32Array), begin: s.read('phase_begin', Float64Array, true, true),
+      length: s.read('phase_length', Float64Array), device: s.read('phase_device', Uint8Array) };
+    this.byDevice = this.devices.map(d => new Device(d, s, this));
+  }
+  stackFrames(stack) { return this.frames.subarray(this.stackAt[stack], this.stackAt[stack + 1]); }
+}

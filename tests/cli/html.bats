@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# html.bats: the page, as a file and as used in a browser (skipped where there is none).
+
+setup() {
+	data="$BATS_TEST_DIRNAME/../data"
+	html="$BATS_TEST_DIRNAME/../html"
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+part() { # ID: the content of a script element
+	python3 -c '
+import re, sys
+page = open("page.html", encoding="utf-8").read()
+sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1], page, re.S).group(1))' "$1"
+}
+
+@test "html writes one page that needs nothing else" {
+	gpumemsnap html "$data/solver.json" -o page.html
+	[ "$(head -c 15 page.html)" = '<!DOCTYPE html>' ]
+	grep -q '</html>' page.html
+	! grep -qE '(src|href)="|url\(|@import|https?://' page.html
+	! grep -q '<!--#' page.html
+}
+
+@test "the page holds the report as it is printed" {
+	gpumemsnap html "$data/solver.json" -o page.html
+	part report | jq -S . >embedded
+	gpumemsnap report --format json --top 200 "$data/solver.json" | jq -S . >printed
+	cmp embedded printed
+}
+
+@test "the page's data is JSON, and its columns are gzip of the length they say" {
+	gpumemsnap html "$data/solver.json" -o page.html
+	part data | jq -e '.files | length == 1' >/dev/null
+	want=$(part data | jq '[.files[0].sections[][1]] | add')
+	part columns-0 | base64 -d | gzip -dc >columns
+	[ "$(wc -c <columns)" = "$want" ]
+}
+
+@test "names that look like HTML or end a script stay names" {
+	jq -c '.strings |= map(if . == "flux" then "</script><b>&x" else . end)' "$data/solver.json" >odd.json
+	gpumemsnap html --title '<i>&t' odd.json -o page.html
+	grep -qF '<title>&#60;i&#62;&#38;t</title>' page.html
+	! grep -qF '</script><b>' page.html
+	part data | jq -e '.files[0].strings | index("</script><b>&x")' >/dev/null
+}
+
+@test "several recordings are tabs of one page" {
+	gpumemsnap html "$data/solver.json" "$data/solver.json" -o page.html
+	[ "$(part data | jq '.files | length')" = 2 ]
+	[ "$(part report | jq '.snapshots | length')" = 2 ]
+	grep -q 'id="columns-1"' page.html
+}
+
+@test "a recording without events and an unreadable file" {
+	jq -c '.events = [] | .phases = [] | .failures = []' "$data/solver.json" >empty.json
+	gpumemsnap html empty.json -o page.html
+	run gpumemsnap html nowhere.json -o other.html
+	[ "$status" -ge 3 ]
+	[ ! -e other.html ]
+}
+
+@test "the page is not written to a terminal" {
+	run script -qec "gpumemsnap html '$data/solver.json'" /dev/null
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"gpumemsnap html -o report.html"* ]]
+}
+
+@test "in a browser: hover, click, brush, zoom, search, tables, keys and themes" {
+	gpumemsnap html "$data/solver.json" -o page.html
+	rc=0
+	timeout 120 python3 "$html/browser.py" page.html "$html/probe.js" >seen.json || rc=$?
+	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
+	[ "$rc" -eq 0 ]
+	see() { jq -e "$1" seen.json >/dev/null || { jq -c . seen.json >&2; return 1; }; }
+	see '.errors == []'
+	see '.peak == "2687500288" and .whole == .peak and .other == "402653184"'
+	see '.verdict >= 3'
+	see '.legend | index("flux flux.c:77")'
+	see '.hover | startswith("grid_new grid.c:12")'
+	see '.block | startswith("keep_log log.c:5") and contains("40.00 MiB") and contains("freed: never")'
+	see '.stack == ["cuMemAlloc_v2", "keep_log", "step", "main"]'
+	see '.brushed == [100000000, 250000000] and .zoomed == .brushed and .all == [0, 560000000]'
+	see '.search | startswith("1 function, ")'
+	see '.searchNothing == "nothing found"'
+	see '.flame == ["setup", "grid_new", "state_new"]'
+	see '.leaks == ["keep_log log.c:5|400.00 MiB|10|45.00 ms|495.00 ms"]'
+	see '.sorted == "flux flux.c:77"'
+	see '.themeSwitched and .unlabelled == 0'
+	# a brushed range has the numbers of the report of that range
+	gpumemsnap report --format json --device 0 --from 100ms --to 250ms "$data/solver.json" |
+		jq '.snapshots[0].devices[0].requested | {"start": .start, "peak": .peak, "end": .end} | map_values(tostring)' >window.json
+	[ "$(jq -cS .brush seen.json)" = "$(jq -cS . window.json)" ]
+}
+
+@test "in a browser: a recording without events and one without stacks open without errors" {
+	jq -c '.events = [] | .phases = [] | .failures = []' "$data/solver.json" >empty.json
+	jq -c '.events |= map(.[6] = 0)' "$data/solver.json" >stackless.json
+	for f in empty stackless; do
+		gpumemsnap html $f.json -o page.html
+		echo 'await frame(); for (const b of document.querySelectorAll("#panels button, [data-view]")) { b.click(); await frame(); } return { text: document.body.innerText };' >walk.js
+		rc=0
+		timeout 120 python3 "$html/browser.py" page.html walk.js >seen.json || rc=$?
+		[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
+		jq -e '.errors == []' seen.json >/dev/null || { cat seen.json >&2; return 1; }
+	done
+}
