@@ -156,69 +156,85 @@ static char *torch_options(const struct record_opts *o)
 	return t.s;
 }
 
-/* `first`, then what the variable held. */
-static char *prepended(const char *first, const char *variable)
-{
-	const char *rest = getenv(variable);
+/* What the program's environment gets from us. */
+struct environment {
+	struct child_variable v[8];
+	char *owned[8];
+	size_t n;
+};
 
-	return rest && rest[0] ? mem_printf("%s:%s", first, rest) : mem_strdup(first);
+static void set(struct environment *env, const char *name, char *value)
+{
+	env->v[env->n] = (struct child_variable){name, value};
+	env->owned[env->n++] = value;
+}
+
+/* `first`, then what the variable holds now. */
+static void put_before(struct environment *env, const char *name, const char *first)
+{
+	const char *rest = getenv(name);
+
+	set(env, name, rest && rest[0] ? mem_printf("%s:%s", first, rest) : mem_strdup(first));
+}
+
+/* A file or folder of ours before what a path variable holds now. */
+static int put_ours_before(struct environment *env, const char *name, const char *ours, struct err *e)
+{
+	char *path = program_neighbour(ours, e);
+
+	if (!path)
+		return -1;
+	put_before(env, name, path);
+	free(path);
+	return 0;
+}
+
+static int set_preload(struct environment *env, const struct record_opts *o, struct err *e)
+{
+	char *library = program_neighbour("libgpumemsnap.so", e), *cache = NULL, *both;
+
+	if (library && o->allocator)
+		cache = program_neighbour("libgpumemcache.so", e);
+	if (library && strpbrk(library, " :"))
+		err_set(e, ERR_SYSTEM, library, -1,
+			"cannot be preloaded: its path has a space or a colon; install gpumemsnap elsewhere");
+	if (!e->msg[0]) {
+		both = mem_printf("%s%s%s", library, cache ? ":" : "", cache ? cache : "");
+		put_before(env, "LD_PRELOAD", both);
+		free(both);
+	}
+	free(library);
+	free(cache);
+	return e->msg[0] ? -1 : 0;
+}
+
+static int set_all(struct environment *env, const struct session *s, struct err *e)
+{
+	const struct record_opts *o = s->o;
+
+	if (set_preload(env, o, e))
+		return -1;
+	set(env, "GPUMEMSNAP_SPOOL", mem_strdup(s->spools.dir));
+	set(env, "GPUMEMSNAP_OPTIONS", recorder_options(o));
+	if (o->allocator)
+		set(env, "GPUMEMSNAP_ALLOCATOR", mem_strdup(o->allocator));
+	if (o->sim && put_ours_before(env, "LD_LIBRARY_PATH", "sim", e))
+		return -1;
+	if (!o->torch)
+		return 0;
+	set(env, "GPUMEMSNAP_TORCH", torch_options(o));
+	return put_ours_before(env, "PYTHONPATH", "python", e);
 }
 
 static int start(struct session *s, char **argv, struct err *e)
 {
-	char *library = program_neighbour("libgpumemsnap.so", e), *sim = NULL, *hook = NULL, *cache = NULL, *both = NULL;
-	char *preload = NULL, *path = NULL, *options = NULL, *torch = NULL, *python = NULL;
-	struct child_variable env[7];
-	size_t n = 0;
-	int rc = -1;
+	struct environment env = {0};
+	int rc = set_all(&env, s, e);
 
-	if (!library)
-		goto done;
-	if (strpbrk(library, " :")) {
-		err_set(e, ERR_SYSTEM, library, -1,
-			"cannot be preloaded: its path has a space or a colon; install gpumemsnap elsewhere");
-		goto done;
-	}
-	if (s->o->allocator) {
-		cache = program_neighbour("libgpumemcache.so", e);
-		if (!cache)
-			goto done;
-		both = mem_printf("%s:%s", library, cache);
-		env[n++] = (struct child_variable){"GPUMEMSNAP_ALLOCATOR", s->o->allocator};
-	}
-	preload = prepended(both ? both : library, "LD_PRELOAD");
-	options = recorder_options(s->o);
-	env[n++] = (struct child_variable){"LD_PRELOAD", preload};
-	env[n++] = (struct child_variable){"GPUMEMSNAP_SPOOL", s->spools.dir};
-	env[n++] = (struct child_variable){"GPUMEMSNAP_OPTIONS", options};
-	if (s->o->sim) {
-		sim = program_neighbour("sim", e);
-		if (!sim)
-			goto done;
-		path = prepended(sim, "LD_LIBRARY_PATH");
-		env[n++] = (struct child_variable){"LD_LIBRARY_PATH", path};
-	}
-	if (s->o->torch) {
-		hook = program_neighbour("python", e);
-		if (!hook)
-			goto done;
-		python = prepended(hook, "PYTHONPATH");
-		torch = torch_options(s->o);
-		env[n++] = (struct child_variable){"PYTHONPATH", python};
-		env[n++] = (struct child_variable){"GPUMEMSNAP_TORCH", torch};
-	}
-	rc = child_start(&s->child, s->program, argv, env, n, e);
-done:
-	free(library);
-	free(cache);
-	free(both);
-	free(sim);
-	free(preload);
-	free(path);
-	free(options);
-	free(hook);
-	free(python);
-	free(torch);
+	if (!rc)
+		rc = child_start(&s->child, s->program, argv, env.v, env.n, e);
+	while (env.n)
+		free(env.owned[--env.n]);
 	return rc;
 }
 
