@@ -72,7 +72,7 @@ static bool derive(struct replay *r, const struct block *b, uint64_t request, ui
 	if (request <= MIB || b->expandable || r->rules.expandable || most - request <= MIB)
 		return true;
 	*vague = request < r->rules.max_split;
-	return *vague; /* a larger one fills its segment */
+	return *vague || !b->prev; /* what is never split fills its segment */
 }
 
 /* A block that was there before, of known size or not, with the bytes up to the next one. */

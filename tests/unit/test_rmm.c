@@ -40,8 +40,8 @@ static struct model load(const char *log)
 static void lines_become_rows(void **state)
 {
 	struct model m = load(HEADER "1979932,14:21:19.998533,allocate,0x30a000000,256,0x2\n"
-				     "1979932,14:21:20.000533,allocate failure,(nil),1048576,0\n"
-				     "1980043,14:21:32.661875,free,0x30a000000,256,0x2\r\n");
+	                             "1979932,14:21:20.000533,allocate failure,(nil),1048576,0\n"
+	                             "1980043,14:21:32.661875,free,0x30a000000,256,0x2\r\n");
 	const struct columns *c = &m.ev;
 
 	(void)state;
@@ -75,7 +75,7 @@ static void lines_become_rows(void **state)
 static void times_may_be_seconds_since_1970(void **state)
 {
 	struct model m = load(HEADER "1,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
-				     "1,1634567891,deallocate,0x7f8a40000000,1024,0x7f8a38001020\n");
+	                             "1,1634567891,deallocate,0x7f8a40000000,1024,0x7f8a38001020\n");
 
 	(void)state;
 	assert_int_equal(m.start_wall_ns, 1634567890123456000);
@@ -87,21 +87,21 @@ static void times_may_be_seconds_since_1970(void **state)
 static void the_time_of_day_goes_on_after_midnight(void **state)
 {
 	struct model m = load(HEADER "1,23:59:59.500000,allocate,0x1,1,0\n"
-				     "1,00:00:01.500000,allocate,0x2,1,0\n"
-				     "2,23:59:59.900000,allocate,0x3,1,0\n" /* another thread, written late */
-				     "1,00:00:02:000000,allocate,0x4,1,0\n"
-				     "1,12:30:00,allocate,0x5,1,0\n"
-				     "1,00:00:00.000000,allocate,0x6,1,0\n"
-				     "1,11:00:00.000000,allocate,0x7,1,0\n"
-				     "1,10:59:59.000000,allocate,0x8,1,0\n"); /* no midnight */
+	                             "1,00:00:01.500000,allocate,0x2,1,0\n"
+	                             "2,23:59:59.900000,allocate,0x3,1,0\n" /* another thread, written late */
+	                             "1,00:00:02:000000,allocate,0x4,1,0\n"
+	                             "1,12:30:00,allocate,0x5,1,0\n"
+	                             "1,00:00:00.000000,allocate,0x6,1,0\n"
+	                             "1,11:00:00.000000,allocate,0x7,1,0\n"
+	                             "1,10:59:59.000000,allocate,0x8,1,0\n"); /* no midnight */
 	static const int64_t want[] = {0,
-				       2 * SECOND,
-				       SECOND * 4 / 10,
-				       SECOND * 5 / 2,
-				       SECOND / 2 + 45000 * SECOND,
-				       SECOND / 2 + 86400 * SECOND,
-				       SECOND / 2 + (86400 + 39600) * SECOND,
-				       SECOND / 2 + (86400 + 39599) * SECOND};
+	                               2 * SECOND,
+	                               SECOND * 4 / 10,
+	                               SECOND * 5 / 2,
+	                               SECOND / 2 + 45000 * SECOND,
+	                               SECOND / 2 + 86400 * SECOND,
+	                               SECOND / 2 + (86400 + 39600) * SECOND,
+	                               SECOND / 2 + (86400 + 39599) * SECOND};
 	size_t i;
 
 	(void)state;
@@ -116,8 +116,9 @@ static void the_device_is_in_the_file_name(void **state)
 	static const struct {
 		const char *name;
 		unsigned device;
-	} names[] = {{"log", 0},		{"log.dev0", 0},     {"log.dev3", 3},    {"a.dev1/rmm.dev12.csv", 12}, {"log.dev1.txt", 1},
-		     {"log.device", 0}, {"log.dev1x", 0}, {"log.dev999", 0}, {"log.dev", 0}};
+	} names[] = {{"log", 0},          {"log.dev0", 0},   {"log.dev3", 3},  {"a.dev1/rmm.dev12.csv", 12},
+	             {"log.dev1.txt", 1}, {"log.device", 0}, {"log.dev1x", 0}, {"log.dev999", 0},
+	             {"log.dev", 0}};
 	size_t i;
 
 	(void)state;
@@ -135,14 +136,14 @@ static void the_device_is_in_the_file_name(void **state)
 static void headers_may_be_repeated_and_lines_odd(void **state)
 {
 	struct model m = load(HEADER "1,1.0,allocate,0x10,1,0\n" HEADER "\n"
-				     "WARN something else, with commas, and more, of it, here, and there\n"
-				     "1,2.0,allocate,0x20\n"
-				     "1,2.0,resize,0x20,5,0\n"
-				     "1,x,allocate,0x20,5,0\n"
-				     "1,2.0,allocate,zz,5,0\n"
-				     "1,2.0,allocate,0x20,99999999999999999999999,0\n"
-				     "1,25:00:00,allocate,0x20,5,0\n"
-				     "1,3.0,allocate,0x30,7\n");
+	                             "WARN something else, with commas, and more, of it, here, and there\n"
+	                             "1,2.0,allocate,0x20\n"
+	                             "1,2.0,resize,0x20,5,0\n"
+	                             "1,x,allocate,0x20,5,0\n"
+	                             "1,2.0,allocate,zz,5,0\n"
+	                             "1,2.0,allocate,0x20,99999999999999999999999,0\n"
+	                             "1,25:00:00,allocate,0x20,5,0\n"
+	                             "1,3.0,allocate,0x30,7\n");
 
 	(void)state;
 	assert_int_equal(m.ev.n, 3);
@@ -157,7 +158,9 @@ static void headers_may_be_repeated_and_lines_odd(void **state)
 
 static void an_unknown_pointer_freed_is_an_anomaly(void **state)
 {
-	struct model m = load(HEADER "1,1.0,free,0x10,64,0\n1,2.0,allocate,0x10,1,0\n1,3.0,free,0x10,1,0\n1,3.0,free,0x10,1,0\n");
+	struct model m =
+	    load(HEADER
+	         "1,1.0,free,0x10,64,0\n1,2.0,allocate,0x10,1,0\n1,3.0,free,0x10,1,0\n1,3.0,free,0x10,1,0\n");
 
 	(void)state;
 	assert_int_equal(m.anomalies.free_unknown, 1);
@@ -207,7 +210,8 @@ static void logs_are_told_from_other_files(void **state)
 
 static void flipped_bits_are_survived(void **state)
 {
-	static const char log[] = HEADER "1,23:00:01.25,allocate,0x10,64,0x7\n1,00:00:00,free,0x10,64,0x7\n2,3.0,allocate failure,(nil),9,0\n";
+	static const char log[] = HEADER "1,23:00:01.25,allocate,0x10,64,0x7\n1,00:00:00,free,0x10,64,0x7\n2,"
+	                                 "3.0,allocate failure,(nil),9,0\n";
 	size_t bit, n = sizeof log - 1;
 	char bytes[sizeof log];
 
@@ -226,15 +230,15 @@ static void flipped_bits_are_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_become_rows),
-		cmocka_unit_test(times_may_be_seconds_since_1970),
-		cmocka_unit_test(the_time_of_day_goes_on_after_midnight),
-		cmocka_unit_test(the_device_is_in_the_file_name),
-		cmocka_unit_test(headers_may_be_repeated_and_lines_odd),
-		cmocka_unit_test(an_unknown_pointer_freed_is_an_anomaly),
-		cmocka_unit_test(a_cut_log_is_read_up_to_the_cut),
-		cmocka_unit_test(logs_are_told_from_other_files),
-		cmocka_unit_test(flipped_bits_are_survived),
+	    cmocka_unit_test(lines_become_rows),
+	    cmocka_unit_test(times_may_be_seconds_since_1970),
+	    cmocka_unit_test(the_time_of_day_goes_on_after_midnight),
+	    cmocka_unit_test(the_device_is_in_the_file_name),
+	    cmocka_unit_test(headers_may_be_repeated_and_lines_odd),
+	    cmocka_unit_test(an_unknown_pointer_freed_is_an_anomaly),
+	    cmocka_unit_test(a_cut_log_is_read_up_to_the_cut),
+	    cmocka_unit_test(logs_are_told_from_other_files),
+	    cmocka_unit_test(flipped_bits_are_survived),
 	};
 
 	return cmocka_run_group_tests_name("rmm", tests, NULL, NULL);
