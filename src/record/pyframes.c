@@ -268,6 +268,11 @@ static inline uint64_t fingerprint(const struct layout *l, uint64_t code)
 	       half(code, l->code_line);
 }
 
+bool rec_python_here(void)
+{
+	return this_thread && this_thread();
+}
+
 uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max)
 {
 	const struct layout *l = &layout;

@@ -11,6 +11,7 @@
 #ifndef RECORD_REC_H
 #define RECORD_REC_H
 
+#include "record/cfi.h"
 #include "wire/events.h"
 #include "wire/spool.h"
 #include <stdbool.h>
@@ -85,6 +86,15 @@ void rec_unlock(struct rec_lock *lock);
 /* --- threads (thread.c) ------------------------------------------------------------------- */
 /* Where one thread writes. A thread has two: the second serves a signal handler that interrupted
  * the recorder itself. */
+#define REC_WALKS    8	 /* recent walks of the stack that a lane remembers */
+#define REC_WALK_MAX 128 /* … if they are not longer than this */
+struct rec_walk {
+	struct rec_registers start;
+	uint32_t epoch, n; /* steps; 0 = unused */
+	uint32_t id;	   /* the stack's number if it has no Python frames, else 0 */
+	bool ended;
+	struct rec_step step[REC_WALK_MAX];
+};
 struct rec_lane {
 	struct rec_thread *thread;
 	uint8_t *at, *end;	   /* free room of the chunk */
@@ -93,6 +103,8 @@ struct rec_lane {
 	const void *frame;	   /* stack address of the call being recorded */
 	bool nested, unwinding;
 	uint64_t word[SPOOL_DEPTH_MAX + 16 + 3 * REC_PY_DEPTH]; /* of the stack being taken */
+	struct rec_step step[SPOOL_DEPTH_MAX];
+	struct rec_walk walk[REC_WALKS];
 };
 struct rec_thread {
 	uint32_t busy; /* how many lanes are in use now */
@@ -107,11 +119,14 @@ struct rec_thread {
 	struct rec_lane lane[2];
 };
 
-/* A site is where the program called: its return address and the hook's frame. */
+/* A site is where the program called: its return address, the hook's frame, and the program's own frame
+ * pointer, which that frame saved. */
 struct rec_site {
-	const void *pc, *frame;
+	const void *pc, *frame, *bp;
 };
-#define REC_SITE ((struct rec_site){__builtin_return_address(0), __builtin_frame_address(0)})
+#define REC_SITE                                                                                             \
+	((struct rec_site){__builtin_return_address(0), __builtin_frame_address(0),                          \
+			   *(const void **)__builtin_frame_address(0)})
 
 /* Begin to record in this thread; NULL if it cannot be (counted as dropped). errno is kept between
  * begin and end. Never call the driver's hooked functions or return to the program in between. */

@@ -1,8 +1,10 @@
-/* stack.c: the call stack of an event as a number: unwind, look up, write down once.
+/* stack.c: the call stack of an event as a number: walk, look up, write down once.
  *
- * The unwinder is libunwind's unw_backtrace, loaded from beside this library with RTLD_LOCAL so that
- * the program's own unwinding is untouched; else libgcc's. Stacks are known by a 96-bit hash of their
- * words; the table is read without a lock and replaced, never changed, when it grows.
+ * Stacks are walked by their call frame information (cfi.c); a lane remembers its last walks, and where
+ * a walk would be the same again it is not done again. What cannot be walked so is left to libunwind's
+ * unw_backtrace, loaded from beside this library with RTLD_LOCAL so that the program's own unwinding is
+ * untouched; else to libgcc's. Stacks are known by a 96-bit hash of their words; the table is read
+ * without a lock and replaced, never changed, when it grows.
  */
 #include "record/pyframes.h"
 #include "record/rec.h"
@@ -98,12 +100,13 @@ uint32_t rec_unwinder(void)
 
 void rec_unwinder_flush(void)
 {
+	rec_cfi_flush();
 	if (unw_flush && unw_space)
 		unw_flush(*unw_space, 0, 0);
 }
 
-/* The program's frames, leaf first, at lane->word; ours are left out. */
-static uint32_t unwind(struct rec_lane *lane, struct rec_site site, bool *cut)
+/* The program's frames by libunwind, leaf first, at lane->word; ours are left out. */
+static uint32_t unwind_slowly(struct rec_lane *lane, struct rec_site site, bool *cut)
 {
 	uint64_t *word = lane->word;
 	int max = (int)rec_options.depth + SKIP_MAX, n, skip;
@@ -129,6 +132,49 @@ static uint32_t unwind(struct rec_lane *lane, struct rec_site site, bool *cut)
 		n--;
 	memmove(word, word + skip, (size_t)n * sizeof *word);
 	return (uint32_t)n;
+}
+
+static struct rec_registers registers(struct rec_site site)
+{
+	return (struct rec_registers){(uintptr_t)site.pc, (uintptr_t)site.frame + 16, (uintptr_t)site.bp};
+}
+
+static bool same_registers(const struct rec_registers *a, const struct rec_registers *b)
+{
+	return a->pc == b->pc && a->sp == b->sp && a->bp == b->bp;
+}
+
+static uint32_t words_of(struct rec_lane *lane, uint64_t pc, const struct rec_step *s, uint32_t n)
+{
+	uint32_t i;
+
+	lane->word[0] = pc;
+	for (i = 0; i < n; i++)
+		lane->word[i + 1] = s[i].pc;
+	return n + 1;
+}
+
+/* Walk, and remember the walk in w. 0 if this stack cannot be walked by its call frame information. */
+static uint32_t walk(struct rec_lane *lane, struct rec_walk *w, struct rec_registers start, uint32_t epoch, bool *cut)
+{
+	int max = (int)rec_options.depth - 1, n;
+	bool ended;
+
+	w->n = 0;
+	n = rec_cfi_walk(start, lane->step, max, &ended);
+	if (n < 0)
+		return 0;
+	*cut = !ended;
+	if (n > 0 && n <= REC_WALK_MAX) {
+		w->start = start;
+		w->epoch = epoch;
+		w->id = 0;
+		w->ended = ended;
+		memcpy(w->step, lane->step, (size_t)n * sizeof *w->step);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->n = (uint32_t)n;
+	}
+	return words_of(lane, start.pc, lane->step, (uint32_t)n);
 }
 
 /* --- the table -------------------------------------------------------------------------------------- */
@@ -276,23 +322,13 @@ static uint32_t python_depth(void)
 	return rec_options.depth < REC_PY_DEPTH ? rec_options.depth : REC_PY_DEPTH;
 }
 
-uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
+/* The number of the stack whose n native and then Python words are at lane->word. */
+static uint32_t look_up(struct rec_lane *lane, uint32_t n, uint32_t python, uint32_t epoch, bool cut)
 {
-	const struct table *t;
-	uint32_t n, python, epoch, id;
-	bool cut = false;
-	struct key k;
+	const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	struct key k = key_of(lane->word, n + 3 * python, epoch);
+	uint32_t id;
 
-	/* A signal handler must not enter the unwinder that its thread was just in. */
-	if (lane->nested && lane[-1].unwinding) {
-		lost();
-		return 0;
-	}
-	n = unwind(lane, site, &cut);
-	python = rec_python_walk((struct rec_pyframe *)&lane->word[n], python_depth());
-	epoch = rec_modules_epoch(lane, false);
-	k = key_of(lane->word, n + 3 * python, epoch);
-	t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 	if (t && (id = find(t, k)))
 		return id;
 	if (rec_modules_epoch(lane, true) != epoch) {
@@ -300,9 +336,35 @@ uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
 		k = key_of(lane->word, n + 3 * python, epoch);
 	}
 	n = final_words(lane, n, python);
-	id = add(lane, k, n, epoch, cut);
+	return add(lane, k, n, epoch, cut);
+}
+
+uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
+{
+	struct rec_registers start = registers(site);
+	struct rec_walk *w = &lane->walk[(start.pc * 0x9e3779b97f4a7c15ull) >> 61];
+	uint32_t epoch = rec_modules_epoch(lane, false), n, python, id;
+	bool cut = false;
+
+	if (w->n && w->epoch == epoch && same_registers(&w->start, &start) && rec_walk_same(w->step, (int)w->n)) {
+		if (w->id)
+			return w->id;
+		cut = !w->ended;
+		n = words_of(lane, start.pc, w->step, w->n);
+	} else if (!(n = walk(lane, w, start, epoch, &cut))) {
+		/* A signal handler must not enter the unwinder that its thread was just in. */
+		if (lane->nested && lane[-1].unwinding) {
+			lost();
+			return 0;
+		}
+		n = unwind_slowly(lane, site, &cut);
+	}
+	python = rec_python_walk((struct rec_pyframe *)&lane->word[n], python_depth());
+	id = look_up(lane, n, python, epoch, cut);
 	if (!id)
 		lost();
+	if (w->n && !python && !rec_python_here())
+		w->id = id;
 	return id;
 }
 
