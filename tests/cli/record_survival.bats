@@ -168,3 +168,9 @@ functions() {
 	[ "$(functions device.alloc | grep -c '^plugin_helper_a plugin_run run main')" -eq 3 ]
 	[ "$(functions device.alloc | grep -c '^plugin_helper_b plugin_run run main')" -eq 3 ]
 }
+
+@test "the fast walk of the stack is libc's, through all kinds of frames" {
+	run "$F/walk"
+	[ "$status" -eq 0 ]
+	[[ $output == *" 0 differ, 0 of "* ]]
+}
