@@ -83,8 +83,7 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 
 	device_name(&t, r, d);
 	if (a->peak == MODEL_UNKNOWN) {
-		text_printf(&t,
-		            " holds %s in %s live blocks; no history was recorded, so the peak is unknown",
+		text_printf(&t, " holds %s in %s live blocks; no history recorded: the peak is unknown",
 		            text_bytes(size, a->end), text_count(count, d->t->live_blocks));
 	} else if (d->peak_event < 0) {
 		text_printf(&t, " was highest before the recording began, with %s",
@@ -105,6 +104,22 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 		text_puts(&t, "; everything was given back at the end");
 	verdict_say(v, TONE_PLAIN, 90, "%s.", t.s);
 	text_free(&t);
+}
+
+/* Bytes live at the peak that were there before the window began, without a stack. */
+static uint64_t older_stackless(const struct model *m, const struct report_device *d)
+{
+	const struct columns *c = &m->ev;
+	size_t after = d->peak_row + 1, row;
+	uint64_t bytes = 0;
+	uint8_t role[256];
+
+	live_roles(d->t->level, role);
+	for (row = 0; row < m->n_initial; row++)
+		if (role[c->op[row]] == LIVE_ALLOC && c->device[row] == d->device && c->peer[row] >= after &&
+		    m->stacks.at[c->stack[row] + 1] == m->stacks.at[c->stack[row]])
+			bytes += c->size[row];
+	return bytes;
 }
 
 static void say_who(struct verdict *v, const struct report *r, const struct report_device *d)
@@ -136,7 +151,11 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 		    text_bytes(size, first->bytes), 100.0 * (double)first->bytes / (double)l->bytes, t.s);
 		text_free(&t);
 	}
-	if (stackless * 4 > l->bytes)
+	if (stackless * 4 > l->bytes && older_stackless(m, d) * 2 > stackless)
+		verdict_say(v, TONE_WARNING, 52,
+		            "%.0f %% of the memory live %s has no stack: it is older than the recording.",
+		            100.0 * (double)stackless / (double)l->bytes, when);
+	else if (stackless * 4 > l->bytes)
 		verdict_say(v, TONE_WARNING, 52,
 		            "%.0f %% of the memory live %s has no stack, so who asked for that "
 		            "cannot be told.",
@@ -167,10 +186,37 @@ static void shorten(struct verdict *v)
 	*v = (struct verdict){kept, n, n};
 }
 
+/* What the events reach back to, where that is not the beginning. */
+static void say_history(struct verdict *v, const struct model *m)
+{
+	size_t n = m->ev.n - m->n_initial;
+	char span[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+
+	if (m->history != HISTORY_PARTIAL || !n)
+		return;
+	text_count(count, n);
+	if (m->dropped_events)
+		verdict_say(v, TONE_PLAIN, 54,
+		            "The history covers the last %s events; %llu older ones were dropped, but "
+		            "what is live is known exactly.",
+		            count, (unsigned long long)m->dropped_events);
+	else if (m->has_time)
+		verdict_say(v, TONE_PLAIN, 54,
+		            "The history covers the last %s (%s events); of what was before, only what "
+		            "was still live is known.",
+		            text_ns(span, m->ev.t_ns[m->ev.n - 1] - m->ev.t_ns[m->n_initial]), count);
+	else
+		verdict_say(v, TONE_PLAIN, 54,
+		            "The history covers the last %s events; of what was before, only what was "
+		            "still live is known.",
+		            count);
+}
+
 static void say_about_recording(struct verdict *v, const struct report *r)
 {
 	const struct model *m = r->m;
 
+	say_history(v, m);
 	if (!m->complete)
 		verdict_say(v, TONE_WARNING, 85,
 		            "The recording is not whole%s%s%s: what was still live when it ended "

@@ -96,7 +96,7 @@ void section_peak(const struct section *s)
 	if (!l->n && !s->asked)
 		return;
 	page_heading(s->p, "%s: %s in %s blocks",
-	             known ? "AT THE PEAK" : "LIVE NOW (no history was recorded: the peak is unknown)",
+	             known ? "AT THE PEAK" : "LIVE NOW (no history recorded: the peak is unknown)",
 	             text_bytes(size, l->bytes), text_count(count, l->count));
 	if (s->o->by != BY_STACK)
 		group_table(s, &s->d->groups[s->o->by], title[s->o->by]);

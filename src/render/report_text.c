@@ -82,7 +82,9 @@ static void memory_row(struct table *t, const struct report *r, const struct rep
 	struct text at = {0};
 
 	text_puts(&at, "");
-	if (a->peak != MODEL_UNKNOWN)
+	if (a->peak != MODEL_UNKNOWN && a->peak == a->start && a->peak == a->end)
+		text_puts(&at, "all the time");
+	else if (a->peak != MODEL_UNKNOWN)
 		when(&at, r->m, totals_event(r->m, d->device, a->peak_row),
 		     a->peak_row < r->m->ev.n ? r->m->ev.t_ns[a->peak_row] : 0);
 	table_cell(t, "%s", name);
