@@ -3,7 +3,6 @@
  * JAX takes three quarters of the device when it comes to it, TensorFlow nearly all; what happens inside
  * such a pool the driver does not see, and neither do we. Not said where a framework's own history shows it.
  */
-#include "analyze/frames.h"
 #include "analyze/verdict.h"
 #include <string.h>
 
@@ -65,25 +64,18 @@ void verdict_pool(struct verdict *v, const struct report *r, const struct report
 	uint64_t total = m->device[d->device].total;
 	char size[TEXT_SIZE_MAX], time[TEXT_SIZE_MAX];
 	const struct maker *maker;
-	struct text who = {0};
 	size_t row;
 
 	if (total == MODEL_UNKNOWN || !total || d->t->level == GMS_FRAMEWORK)
 		return;
 	row = find_pool(m, d->device, total);
-	if (row == m->ev.n)
+	maker = row < m->ev.n ? maker_of(m, m->ev.stack[row]) : NULL;
+	if (!maker)
 		return;
-	maker = maker_of(m, m->ev.stack[row]);
-	if (maker)
-		text_puts(&who, maker->name);
-	else
-		verdict_place(&who, m, m->ev.stack[row]);
 	verdict_say(v, TONE_PLAIN, 88,
 		    "%s reserved %s, %.0f %% of GPU %u, in one allocation (%s in): a pool that it divides itself, unseen by "
 		    "the driver.",
-		    who.s, text_bytes(size, m->ev.size[row]), 100.0 * (double)m->ev.size[row] / (double)total, d->device,
+		    maker->name, text_bytes(size, m->ev.size[row]), 100.0 * (double)m->ev.size[row] / (double)total, d->device,
 		    m->has_time ? text_ns(time, m->ev.t_ns[row]) : "at the start");
-	if (maker)
-		verdict_say(v, TONE_ADVICE, 60, "%s", maker->advice);
-	text_free(&who);
+	verdict_say(v, TONE_ADVICE, 60, "%s", maker->advice);
 }

@@ -15,8 +15,14 @@ setup() {
 		gpumemsnap record --sim -o after.json ./leak >/dev/null 2>&1
 		cp snapshot.json snapshot.0.json
 		cp after.json snapshot.1.json
+		for rank in 0 1 2 3; do
+			RANK=$rank WORLD_SIZE=4 gpumemsnap record -q --sim -o job.json "$B/samples/streams" >/dev/null
+		done
 	fi
 	cp "$root/tests/data/torch/train.pickle.gz" train.pickle.gz 2>/dev/null || true
+	cp "$root/tests/data/torch/oom.pickle.gz" .
+	cp "$root/tests/data/torch/mix1.pickle.gz" serving.pickle.gz
+	cp "$root/tests/data/torch/mix1-expand.pickle.gz" serving-after.pickle.gz
 	gzip -dc train.pickle.gz >train.pickle 2>/dev/null || true
 }
 
