@@ -267,9 +267,10 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle)
 }
 
 #if CUDA_VERSION >= 11060
+/* Only arrays whose memory the program maps itself answer; the others have theirs already. */
 static CUresult requirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, const struct array *a, CUdevice dev)
 {
-	if (!out)
+	if (!out || !(a->shape.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!sim_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;

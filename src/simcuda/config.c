@@ -1,8 +1,8 @@
 /* config.c: GPUMEMSNAP_SIM, what the simulated machine is like and which calls fail.
  *
- *     GPUMEMSNAP_SIM=devices=2,mem=1GiB,context=64MiB,driver=12040,name=Sim,fail=cuMemAlloc:7
+ *     GPUMEMSNAP_SIM=devices=4,mem=1GiB,context=64MiB,driver=12040,name=Sim,fail=cuMemAlloc:7
  *
- *   devices=N       how many devices (1; 0: none, cuInit fails as on a machine without a GPU)
+ *   devices=N       how many devices (2; 0: none, cuInit fails as on a machine without a GPU)
  *   mem=SIZE        memory of each (16GiB); KiB, MiB, GiB, TiB
  *   context=SIZE    what each context takes of it (a 64th)
  *   driver=VERSION  what cuDriverGetVersion says (13000); newer functions are not found
@@ -155,7 +155,7 @@ bool sim_configure(struct config *config)
 	const char *text = getenv("GPUMEMSNAP_SIM");
 	char *copy, *at = NULL;
 
-	*config = (struct config){.devices = 1,
+	*config = (struct config){.devices = 2,
 	                          .driver_version = CUDA_VERSION,
 	                          .memory = 16 * GIB,
 	                          .context = UINT64_MAX,

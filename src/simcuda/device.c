@@ -14,13 +14,15 @@ bool sim_device_open(int i)
 }
 
 /* Physical memory has no holes: pages are interchangeable, only their number counts. Before giving
- * up, the driver takes back what pools hold without using it. */
+ * up, the driver takes back what was freed on streams and what pools hold without using it. */
 bool sim_charge(int device, uint64_t bytes)
 {
 	struct device *d = &sim.device[device];
 
-	if (bytes > d->total - d->used)
+	if (bytes > d->total - d->used) {
+		sim_device_reclaim();
 		sim_pool_reclaim(device);
+	}
 	if (bytes > d->total - d->used)
 		return false;
 	d->used += bytes;

@@ -148,6 +148,7 @@ CUresult cuGetErrorString(CUresult error, const char **text)
 
 /* --- looking functions up ------------------------------------------------------------------- */
 
+/* The newer form never fails for want of a function, asked for the status or not. */
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
 {
@@ -162,12 +163,14 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
 		*status = row >= 0                ? CU_GET_PROC_ADDRESS_SUCCESS
 		          : row == DRIVER_TOO_NEW ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 		                                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return row >= 0 || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	return CUDA_SUCCESS;
 }
 
 CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
 {
-	return cuGetProcAddress_v2(name, function, version, flags, NULL);
+	CUresult result = cuGetProcAddress_v2(name, function, version, flags, NULL);
+
+	return result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 /* Only the CUDA runtime asks for these undocumented tables: say why it is about to give up. */

@@ -2,7 +2,8 @@
  *
  * The address of an allocation node is fixed when the node is added; memory is behind it from the
  * moment a launch gets to the node until a free node, cuMemFree or cuMemFreeAsync gives it back. That
- * memory comes from one graph pool per device, which keeps what it once took until it is trimmed.
+ * memory comes from one graph pool per device, which takes 32 MiB at a time, and keeps what it once
+ * took, and calls it used, until it is trimmed.
  * Nodes run in the order in which they were added, which any order of dependencies allows.
  */
 #include <stdlib.h>
@@ -11,20 +12,26 @@
 
 /* --- the graph pool ------------------------------------------------------------------------- */
 
+enum { POOL_STEP = 32 * 1024 * 1024 };
+
+/* Whole steps; where the device has less than that, whatever is needed. */
 static CUresult pool_take(int device, uint64_t size)
 {
 	struct graph_pool *p = &sim.device[device].graph;
+	uint64_t live = p->live + size, step = sim_round(live, POOL_STEP);
 
-	if (p->used + size > p->reserved) {
-		if (!sim_charge(device, p->used + size - p->reserved))
+	if (step > p->reserved && sim_charge(device, step - p->reserved))
+		p->reserved = step;
+	if (live > p->reserved) {
+		if (!sim_charge(device, live - p->reserved))
 			return CUDA_ERROR_OUT_OF_MEMORY;
-		p->reserved = p->used + size;
+		p->reserved = live;
 	}
-	p->used += size;
-	if (p->used_high < p->used)
-		p->used_high = p->used;
+	p->live = live;
 	if (p->reserved_high < p->reserved)
 		p->reserved_high = p->reserved;
+	if (p->used_high < p->reserved)
+		p->used_high = p->reserved;
 	return CUDA_SUCCESS;
 }
 
@@ -40,7 +47,7 @@ static CUresult mem_begin(struct graph_mem *m)
 		return result;
 	r->backing = sim_backing_new(-1, r->size);
 	if (!r->backing) {
-		sim.device[r->device].graph.used -= r->size;
+		sim.device[r->device].graph.live -= r->size;
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	r->bytes = m->bytes;
@@ -52,7 +59,7 @@ CUresult sim_graph_mem_free(struct range *r)
 {
 	struct graph_mem *m = r->graph_mem;
 
-	sim.device[r->device].graph.used -= r->size;
+	sim.device[r->device].graph.live -= r->size;
 	sim_backing_drop(r->backing);
 	r->backing = NULL;
 	r->bytes = 0;
@@ -75,13 +82,17 @@ static void mem_drop(struct graph_mem *m)
 CUresult cuDeviceGraphMemTrim(CUdevice dev)
 {
 	struct graph_pool *p;
+	uint64_t keep;
 
 	SIM_ENTER(cuDeviceGraphMemTrim);
 	if (!sim_device_ok(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	p = &sim.device[dev].graph;
-	sim_refund(dev, p->reserved - p->used);
-	p->reserved = p->used;
+	keep = sim_round(p->live, POOL_STEP);
+	if (keep < p->reserved) {
+		sim_refund(dev, p->reserved - keep);
+		p->reserved = keep;
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -95,10 +106,9 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attribu
 	if (!value || (unsigned)attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
 		return CUDA_ERROR_INVALID_VALUE;
 	p = &sim.device[dev].graph;
-	*(cuuint64_t *)value = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT       ? p->used
-	                       : attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH        ? p->used_high
-	                       : attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT ? p->reserved
-	                                                                             : p->reserved_high;
+	*(cuuint64_t *)value = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH       ? p->used_high
+	                       : attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH ? p->reserved_high
+	                                                                          : p->reserved;
 	return CUDA_SUCCESS;
 }
 
@@ -113,7 +123,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attribu
 		return CUDA_ERROR_INVALID_VALUE;
 	p = &sim.device[dev].graph;
 	if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
-		p->used_high = p->used;
+		p->used_high = p->reserved;
 	else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
 		p->reserved_high = p->reserved;
 	else

@@ -141,8 +141,10 @@ CUresult cuMemHostUnregister(void *p)
 		return CUDA_ERROR_INVALID_VALUE;
 	at = registered_at(ctx, (uint64_t)p);
 	r = *at;
-	if (!r || r->base != (uint64_t)p)
+	if (!r)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	if (r->base != (uint64_t)p)
+		return CUDA_ERROR_INVALID_VALUE;
 	*at = r->next;
 	free(r);
 	return CUDA_SUCCESS;

@@ -141,6 +141,78 @@ void sim_device_free(uint64_t addr)
 	piece_free(b, &r->context->small);
 }
 
+/* --- cuMemFreeAsync of it ------------------------------------------------------------------- */
+
+/* Memory of cuMemAlloc that was freed on a stream: it goes when the host knows that the stream got
+ * there, and until then cuMemFree may still take it. */
+static struct leaving {
+	uint64_t addr, id; /* of the allocation: it may have ended with its context */
+	uint64_t stream, upto;
+	struct leaving *next;
+} *leavings;
+
+static uint64_t place_id(const struct place *p)
+{
+	return p->piece ? p->piece->id : p->range->id;
+}
+
+static void leaving_drop(uint64_t addr)
+{
+	struct leaving **at = &leavings, *l;
+
+	while (*at && (*at)->addr != addr)
+		at = &(*at)->next;
+	l = *at;
+	if (l)
+		*at = l->next;
+	free(l);
+}
+
+CUresult sim_device_free_on(uint64_t addr, struct stream *s)
+{
+	struct leaving *l;
+	struct place p;
+
+	if (!sim_place(addr, &p))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (l = leavings; l; l = l->next)
+		if (l->addr == addr && l->id == place_id(&p))
+			return CUDA_ERROR_INVALID_VALUE;
+	leaving_drop(addr);
+	l = malloc(sizeof(*l));
+	if (!l)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	sim_stream_work(s);
+	*l = (struct leaving){addr, place_id(&p), s->id, s->submitted, leavings};
+	leavings = l;
+	return CUDA_SUCCESS;
+}
+
+/* Those that this stream has got to; with no stream, all. */
+static void leavings_end(const struct stream *s)
+{
+	for (struct leaving *l = leavings, *next; l; l = next) {
+		struct place p;
+
+		next = l->next;
+		if (s && (l->stream != s->id || l->upto > s->completed))
+			continue;
+		if (sim_place(l->addr, &p) && p.base == l->addr && place_id(&p) == l->id)
+			sim_device_free(l->addr);
+		leaving_drop(l->addr);
+	}
+}
+
+void sim_device_ready(const struct stream *s)
+{
+	leavings_end(s);
+}
+
+void sim_device_reclaim(void)
+{
+	leavings_end(NULL);
+}
+
 /* Freeing waits for the work of the context, which may still use the memory. */
 CUresult cuMemFree_v2(CUdeviceptr addr)
 {
@@ -152,6 +224,7 @@ CUresult cuMemFree_v2(CUdeviceptr addr)
 		return CUDA_SUCCESS;
 	if (!sim_place(addr, &p) || p.base != addr)
 		return CUDA_ERROR_INVALID_VALUE;
+	leaving_drop(addr);
 	sim_streams_finish(p.range->context ? p.range->context : ctx);
 	switch (p.range->kind) {
 	case RANGE_SMALL:

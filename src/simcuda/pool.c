@@ -1,11 +1,12 @@
 /* pool.c: memory pools and the stream-ordered allocations made from them.
  *
  * A pool reserves ranges of device memory, 32 MiB at a time, and cuts them into blocks of 512-byte
- * steps. A block freed on a stream that still has work is pending: that stream may have it again at
- * once, another only under one of the pool's three reuse policies, everyone once the host knows that
- * the stream got there. Order of search: the stream's own pending blocks; those whose free it is
- * ordered after by events; blocks free to all; new memory; blocks of other streams that it can be made
- * to wait for. Synchronising gives back ranges that are wholly free, down to the threshold.
+ * steps; what it says it uses is the bytes asked for. A block freed on a stream that still has work is
+ * pending: that stream may have it again at once, another only under one of the pool's three reuse
+ * policies, everyone once the host knows that the stream got there. Order of search, as measured on a
+ * real driver: the stream's own pending blocks; those whose free it is ordered after by events; blocks
+ * free to all; blocks of other streams that it can be made to wait for; new memory. Synchronising gives
+ * back ranges that are wholly free, until no more than the threshold is left.
  */
 #include <stdlib.h>
 
@@ -162,13 +163,14 @@ static struct block *grow(struct pool *p, uint64_t bytes)
 	return b || least == step || least < bytes ? b : grow_by(p, least);
 }
 
-static void release(struct pool *p, uint64_t keep)
+/* Give ranges back while more than most is reserved, and never so that less than least is left. */
+static void release(struct pool *p, uint64_t most, uint64_t least)
 {
 	struct range *next;
 
-	for (struct range *r = p->ranges; r && p->idle && p->reserved > keep; r = next) {
+	for (struct range *r = p->ranges; r && p->idle && p->reserved > most; r = next) {
 		next = r->next;
-		if (r->first->bins != &p->ready || !whole(r->first) || p->reserved - r->size < keep)
+		if (r->first->bins != &p->ready || !whole(r->first) || p->reserved - r->size < least)
 			continue;
 		p->reserved -= r->size;
 		p->idle -= r->size;
@@ -180,14 +182,14 @@ void sim_pool_sync(int device)
 {
 	for (struct pool *p = sim.pools; p; p = p->next)
 		if (p->device == device && p->idle && p->reserved > p->threshold)
-			release(p, p->threshold);
+			release(p, p->threshold, 0);
 }
 
 void sim_pool_reclaim(int device)
 {
 	for (struct pool *p = sim.pools; p; p = p->next)
 		if (p->device == device && p->idle)
-			release(p, 0);
+			release(p, 0, 0);
 }
 
 /* --- alloc and free ------------------------------------------------------------------------- */
@@ -217,11 +219,9 @@ static struct block *find(struct pool *p, struct stream *s, uint64_t units)
 		b = find_other(p, s, units, false);
 	if (!b)
 		b = sim_bins_find(&p->ready, units);
-	if (!b)
-		b = grow(p, units * SIM_UNIT);
 	if (!b && p->internal)
 		b = find_other(p, s, units, true);
-	return b;
+	return b ? b : grow(p, units * SIM_UNIT);
 }
 
 CUresult sim_pool_alloc(struct pool *p, struct stream *s, uint64_t bytes, CUdeviceptr *out)
@@ -229,8 +229,12 @@ CUresult sim_pool_alloc(struct pool *p, struct stream *s, uint64_t bytes, CUdevi
 	uint64_t units = sim_round(bytes, SIM_UNIT) / SIM_UNIT;
 	struct block *b;
 
-	if (!bytes || units * SIM_UNIT < bytes)
-		return bytes ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+	if (!bytes) { /* nothing, and no error */
+		*out = 0;
+		return CUDA_SUCCESS;
+	}
+	if (units * SIM_UNIT < bytes)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	b = find(p, s, units);
 	if (b)
 		b = take(p, b, units);
@@ -243,7 +247,7 @@ CUresult sim_pool_alloc(struct pool *p, struct stream *s, uint64_t bytes, CUdevi
 	b->bytes = bytes;
 	b->id = ++sim.next_id;
 	p->live++;
-	p->used += units * SIM_UNIT;
+	p->used += bytes;
 	if (p->used_high < p->used)
 		p->used_high = p->used;
 	*out = sim_piece_addr(b);
@@ -257,7 +261,8 @@ CUresult sim_pool_free(struct block *b, struct stream *s)
 
 	sim_piece_unindex(b);
 	p->live--;
-	p->used -= b->len * SIM_UNIT;
+	if (s) /* a real driver's count keeps what cuMemFree took, too */
+		p->used -= b->bytes;
 	if (s && (!p->opportunistic || sim_stream_busy(s))) {
 		sim_stream_work(s);
 		q = pending_of(p, s, true);
@@ -302,12 +307,16 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
 
 	SIM_ENTER(cuMemFreeAsync);
 	SIM_STREAM(s, stream);
+	if (!addr)
+		return CUDA_SUCCESS;
 	if (!sim_place(addr, &p) || p.base != addr)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (s->capture)
 		return sim_capture_free(s, addr);
 	if (p.range->kind == RANGE_POOL)
 		return sim_pool_free(p.piece, s);
+	if (p.range->kind == RANGE_DEVICE || p.range->kind == RANGE_SMALL)
+		return sim_device_free_on(addr, s);
 	if (p.range->kind == RANGE_GRAPH)
 		return sim_graph_mem_free(p.range);
 	if (p.range->kind == RANGE_IMPORTED && p.range->pool) {
@@ -366,7 +375,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 	SIM_ENTER(cuMemPoolTrimTo);
 	if (!sim_pool_ok(pool))
 		return CUDA_ERROR_INVALID_VALUE;
-	release((struct pool *)pool, keep);
+	release((struct pool *)pool, keep, keep);
 	return CUDA_SUCCESS;
 }
 

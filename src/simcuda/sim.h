@@ -136,7 +136,7 @@ struct device {
 	struct context *primary;
 	struct pool *default_pool, *pool;
 	struct graph_pool {
-		uint64_t used, used_high, reserved, reserved_high;
+		uint64_t live, used_high, reserved, reserved_high; /* all reserved is used, too */
 	} graph;
 };
 
@@ -276,6 +276,10 @@ struct context *sim_device_primary(int device);
 /* mem.c: device memory as cuMemAlloc gives it */
 CUresult sim_device_alloc(struct context *ctx, uint64_t bytes, CUdeviceptr *out);
 void sim_device_free(uint64_t addr);
+CUresult sim_device_free_on(uint64_t addr, struct stream *stream);
+/* The host has learned that the stream went further: what was freed on it goes. */
+void sim_device_ready(const struct stream *stream);
+void sim_device_reclaim(void); /* as if it had, for all streams */
 struct range *sim_range_charged(enum range_kind kind, int device, uint64_t bytes);
 void sim_mem_end(struct context *ctx);
 

@@ -90,6 +90,7 @@ void sim_stream_finish(struct stream *s, uint64_t upto)
 		return;
 	s->completed = upto;
 	sim_pool_ready(s);
+	sim_device_ready(s);
 	/* What this stream had waited for is then finished too. */
 	for (struct stream *o = s->context->streams; o; o = o->next) {
 		if (legacy_order(s, o))

@@ -34,7 +34,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t align, CUdevi
 	struct reservation *r;
 
 	SIM_ENTER(cuMemAddressReserve);
-	if (!out || !size || size % 4096 || align & (align - 1) || flags)
+	if (!out || !size || size % SIM_PAGE || align & (align - 1) || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	r = malloc(sizeof(*r));
 	if (r)
@@ -227,9 +227,11 @@ CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllo
 
 	SIM_ENTER(cuMemMap);
 	ph = physical_of(handle);
-	if (!ph || flags || offset || !size || addr % SIM_PAGE || size % SIM_PAGE || size > ph->size ||
-	    !reserved(addr, size) || mapped_in(addr, size))
+	if (!ph || flags || !size || addr % SIM_PAGE || size % SIM_PAGE || offset % SIM_PAGE ||
+	    size > ph->size || offset > ph->size - size || !reserved(addr, size) || mapped_in(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (size < ph->size) /* a handle is mapped whole */
+		return CUDA_ERROR_NOT_SUPPORTED;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -99,6 +99,9 @@ static void what_cannot_be_found_is_said(void **state)
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 	assert_int_equal(cuGetProcAddress_v2("cuMemAllocAsync", &found, 11000, 0, &status), CUDA_SUCCESS);
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+	found = &status;
+	assert_int_equal(cuGetProcAddress_v2("cuNoSuch", &found, 12000, 0, NULL), CUDA_SUCCESS);
+	assert_null(found);
 	assert_int_equal(cuGetProcAddress("cuNoSuch", &found, 12000, 0), CUDA_ERROR_NOT_FOUND);
 	assert_int_equal(cuGetProcAddress_v2("cuInit", &found, CUDA_VERSION + 1000, 0, &status),
 	                 CUDA_ERROR_INVALID_VALUE);

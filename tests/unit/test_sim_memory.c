@@ -201,6 +201,47 @@ SIM_CASE(the_range_of_an_inner_address_is_known, "")
 	}
 }
 
+SIM_CASE(memory_freed_on_a_stream_goes_when_the_stream_was_waited_for, "mem=64MiB,context=0")
+{
+	CUdeviceptr small, large, kept;
+
+	sim_use(0);
+	small = alloc(1000);
+	large = alloc(30 * MIB);
+	kept = alloc(30 * MIB);
+	OK(cuMemFreeAsync(small, NULL));
+	OK(cuMemFreeAsync(large, NULL));
+	OK(cuMemFreeAsync(kept, NULL));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(small, NULL));
+	CHECK(sim_free() == 2 * MIB);
+	OK(cuMemFree(kept)); /* waits for the others, too */
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(kept));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(small));
+	CHECK(sim_free() == 64 * MIB);
+	for (int i = 0; i < 10; i++) /* a full device does not need the waiting */
+		OK(cuMemFreeAsync(alloc(30 * MIB), NULL));
+	OK(cuCtxSynchronize());
+	CHECK(sim_free() == 64 * MIB);
+}
+
+SIM_CASE(memory_freed_on_another_contexts_stream_may_end_before, "mem=64MiB,context=0")
+{
+	CUcontext ctx;
+	CUdeviceptr at, again;
+	CUstream s;
+
+	sim_use(0);
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxCreate_v2(&ctx, 0, 0));
+	at = alloc(4 * MIB);
+	OK(cuMemFreeAsync(at, s));
+	OK(cuCtxDestroy(ctx));
+	again = alloc(4 * MIB);
+	CHECK(again == at);
+	OK(cuStreamSynchronize(s));
+	OK(cuMemFree(again));
+}
+
 SIM_CASE(pitch_is_a_multiple_of_512, "")
 {
 	CUdeviceptr at;
@@ -308,7 +349,7 @@ SIM_CASE(host_memory_is_registered_once, "")
 	sim_use(0);
 	OK(cuMemHostRegister(page, sizeof(page), 0));
 	GIVES(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(page + 4096, 10, 0));
-	GIVES(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(page + 4096));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostUnregister(page + 4096));
 	OK(cuMemHostUnregister(page));
 	GIVES(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(page));
 }
@@ -346,8 +387,8 @@ SIM_CASE(arrays_take_device_memory, "mem=64MiB,context=0")
 
 	sim_use(0);
 	OK(cuArray3DCreate(&array, &d));
-	OK(cuArrayGetMemoryRequirements(&need, array, 0));
-	CHECK(need.size == 16 * MIB && sim_free() == 48 * MIB);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayGetMemoryRequirements(&need, array, 0));
+	CHECK(sim_free() == 48 * MIB);
 	OK(cuMemcpyHtoA(array, 16, in, sizeof(in)));
 	OK(cuMemcpyAtoH(out, array, 16, sizeof(out)));
 	CHECK(memcmp(in, out, sizeof(in)) == 0);
@@ -373,7 +414,8 @@ SIM_CASE(nothing_works_before_cuInit_or_without_a_context, "")
 	OK(cuDriverGetVersion(&n));
 	OK(cuInit(0));
 	GIVES(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&at, 1));
-	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&n, 1));
+	OK(cuDeviceGet(&n, 1)); /* there are two, unless asked otherwise */
+	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&n, 2));
 }
 
 SIM_CASE(memory_dies_with_its_context, "mem=64MiB,context=2MiB")
@@ -648,6 +690,8 @@ int main(void)
 	    cmocka_unit_test(a_host_dereference_faults),
 	    cmocka_unit_test(freeing_what_is_not_an_allocation_is_refused),
 	    cmocka_unit_test(the_range_of_an_inner_address_is_known),
+	    cmocka_unit_test(memory_freed_on_a_stream_goes_when_the_stream_was_waited_for),
+	    cmocka_unit_test(memory_freed_on_another_contexts_stream_may_end_before),
 	    cmocka_unit_test(pitch_is_a_multiple_of_512),
 	    cmocka_unit_test(bytes_survive_the_way_there_and_back),
 	    cmocka_unit_test(copying_over_the_end_is_refused),

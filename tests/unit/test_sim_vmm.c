@@ -41,6 +41,7 @@ SIM_CASE(addresses_cost_no_memory_and_handles_do, "mem=64MiB,context=0")
 	CUdeviceptr at;
 
 	sim_use(0);
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, 4096, 0, 0, 0));
 	at = reserve(1024 * 1024 * MIB);
 	CHECK(sim_free() == 64 * MIB);
 	handle = create(4 * MIB);
@@ -105,8 +106,12 @@ SIM_CASE(mappings_stay_inside_reservations_and_apart, "mem=64MiB,context=0")
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 2 * MIB, 4 * MIB, 0, handle, 0));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 64 * MIB, 2 * MIB, 0, handle, 0));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 1 * MIB, 0, handle, 0));
-	OK(cuMemMap(at, 2 * MIB, 0, handle, 0));
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemMap(at, 2 * MIB, 0, handle, 0)); /* only whole */
+	GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemMap(at, 2 * MIB, 2 * MIB, handle, 0));
+	OK(cuMemMap(at, 4 * MIB, 0, handle, 0));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 4 * MIB, 0, handle, 0));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, 2 * MIB));
+	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(at, 4 * MIB));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
 }
 
@@ -297,14 +302,15 @@ SIM_CASE(a_graphs_memory_comes_with_its_launch_and_stays_until_trimmed, "mem=64M
 	CHECK(sim_free() == 64 * MIB);
 	for (int i = 0; i < 3; i++)
 		OK(cuGraphLaunch(exec, NULL));
-	CHECK(sim_free() == 60 * MIB);
-	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 4 * MIB);
-	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
-	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 4 * MIB);
+	CHECK(sim_free() == 32 * MIB);
+	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 32 * MIB);
+	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 32 * MIB);
+	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 32 * MIB);
 	OK(cuDeviceGraphMemTrim(0));
 	CHECK(sim_free() == 64 * MIB && graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
+	CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
 	OK(cuGraphLaunch(exec, NULL));
-	CHECK(sim_free() == 60 * MIB);
+	CHECK(sim_free() == 32 * MIB);
 	OK(cuDeviceGraphMemTrim(0));
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
@@ -338,7 +344,7 @@ SIM_CASE(captured_allocations_become_nodes, "mem=64MiB,context=0")
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(&byte, at, 1)); /* not launched yet */
 	OK(cuGraphLaunch(exec, s));
 	OK(cuMemcpyDtoH(&byte, at + 2 * MIB, 1));
-	CHECK(byte == 6 && sim_free() == 60 * MIB);
+	CHECK(byte == 6 && sim_free() == 32 * MIB);
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(exec, s)); /* its memory is still in use */
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
