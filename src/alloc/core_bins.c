@@ -1,7 +1,7 @@
 /* core_bins.c: the free blocks of one stream, ordered by (size, address), found in a few steps.
  *
- * Sizes are multiples of 512 bytes. Below 16 KiB every size has a bin of its own; above, each
- * power of two is cut into 32 bins. A bin holds a treap: a search tree by (size, address) whose
+ * Sizes are multiples of 512 bytes. Below 8 KiB every size has a bin of its own; above, each
+ * power of two is cut into 16 bins. A bin holds a treap: a search tree by (size, address) whose
  * shape is that of a random tree, because a hash of the address decides who is above whom. Most
  * bins hold a block or two, and no number of blocks in one bin makes it slow.
  * Unmapped ranges of expandable segments are kept in a treap by address alone.
@@ -123,9 +123,9 @@ static struct place place_of(uint64_t size)
 	if (units < BIN_SUBS)
 		return (struct place){0, (unsigned)units};
 	log2 = 63u - (unsigned)__builtin_clzll(units);
-	if (log2 - 4 >= BIN_LEVELS)
+	if (log2 - 3 >= BIN_LEVELS)
 		return (struct place){BIN_LEVELS - 1, BIN_SUBS - 1};
-	return (struct place){log2 - 4, (unsigned)(units >> (log2 - 5)) & (BIN_SUBS - 1)};
+	return (struct place){log2 - 3, (unsigned)(units >> (log2 - 4)) & (BIN_SUBS - 1)};
 }
 
 void gma_bins_put(struct gma_block *b)
@@ -140,7 +140,7 @@ void gma_bins_put(struct gma_block *b)
 	b->searches = l->half->searches;
 	p = place_of(b->size);
 	l->levels |= 1ull << p.level;
-	l->subs[p.level] |= 1u << p.sub;
+	l->subs[p.level] = (uint16_t)(l->subs[p.level] | 1u << p.sub);
 	tree_put(&l->bin[p.level][p.sub], b);
 }
 
@@ -155,7 +155,10 @@ void gma_bins_take(struct gma_block *b)
 	}
 	p = place_of(b->size);
 	tree_take(&l->bin[p.level][p.sub], b);
-	if (!l->bin[p.level][p.sub] && !(l->subs[p.level] &= ~(1u << p.sub)))
+	if (l->bin[p.level][p.sub])
+		return;
+	l->subs[p.level] = (uint16_t)(l->subs[p.level] & ~(1u << p.sub));
+	if (!l->subs[p.level])
 		l->levels &= ~(1ull << p.level);
 }
 
@@ -168,7 +171,7 @@ struct gma_block *gma_bins_from(const struct gma_lane *l, uint64_t size, uint64_
 
 	if (b)
 		return b;
-	subs = l->subs[p.level] & (uint32_t)(~1ull << p.sub);
+	subs = l->subs[p.level] & ~1u << p.sub;
 	if (!subs) {
 		levels = l->levels & ~1ull << p.level;
 		if (!levels)
@@ -209,17 +212,20 @@ struct gma_block *gma_unmapped_from(const struct gma_lane *l, uint64_t addr)
 	return tree_from(l->unmapped, 0, addr);
 }
 
+static unsigned chain_of(gma_stream stream)
+{
+	return (unsigned)(stream * 0x9e3779b97f4a7c15ull >> 58) % LANE_CHAINS;
+}
+
 struct gma_lane *gma_lane_find(struct gma_half *h, gma_stream stream)
 {
 	struct gma_lane *l = h->last;
 
 	if (l && l->stream == stream)
 		return l;
-	for (l = h->lanes; l && l->stream < stream; l = l->next)
+	for (l = h->hash[chain_of(stream)]; l && l->stream != stream; l = l->chain)
 		;
-	if (!l || l->stream != stream)
-		return NULL;
-	return h->last = l;
+	return l ? h->last = l : NULL;
 }
 
 struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream stream)
@@ -233,6 +239,7 @@ struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream
 	l->stream = stream;
 	l->half = h;
 	l->next = *at;
-	*at = l;
+	l->chain = h->hash[chain_of(stream)];
+	h->hash[chain_of(stream)] = *at = l;
 	return h->last = l;
 }

@@ -12,21 +12,23 @@
 #include "alloc/core.h"
 #include <string.h>
 
-enum { BIN_LEVELS = 45, BIN_SUBS = 32 };
+enum { BIN_LEVELS = 46, BIN_SUBS = 16, LANE_CHAINS = 64 };
 
 struct gma_lane {
 	gma_stream stream;
 	struct gma_half *half;
-	struct gma_lane *next; /* of the half, by ascending stream */
+	struct gma_lane *next;	/* of the half, by ascending stream */
+	struct gma_lane *chain; /* with the same hash */
 	struct gma_block *unmapped; /* tree by address */
 	uint64_t levels;	    /* which rows of subs have a bit */
-	uint32_t subs[BIN_LEVELS];  /* which bins of a level have a tree */
+	uint16_t subs[BIN_LEVELS];  /* which bins of a level have a tree */
 	struct gma_block *bin[BIN_LEVELS][BIN_SUBS];
 };
 
 struct gma_half {
 	struct gma_pool *pool;
 	struct gma_lane *lanes, *last; /* last: looked up last */
+	struct gma_lane *hash[LANE_CHAINS];
 	uint32_t searches;
 	uint8_t stat; /* GMA_STAT_SMALL or GMA_STAT_LARGE */
 };

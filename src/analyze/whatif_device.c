@@ -16,12 +16,15 @@ void whatif_page_put(void *ctx, void *page, size_t bytes)
 	free(page);
 }
 
+/* No program has so many; a damaged recording may. Those beyond share the default one. */
+enum { STREAMS = 4096, POOLS = 1024 };
+
 static struct gma_pool *pool_of(struct whatif_device *d, uint16_t pool)
 {
 	const struct pool_info *p = &d->m->pools[pool];
 	struct gma_pool **at = &d->pools[pool];
 
-	if (!p->id[0] && !p->id[1])
+	if (pool >= POOLS || (!p->id[0] && !p->id[1]))
 		return NULL;
 	if (!*at)
 		*at = gma_core_pool_find(d->core, p->id[0], p->id[1]);
@@ -32,7 +35,7 @@ static struct gma_pool *pool_of(struct whatif_device *d, uint16_t pool)
 
 struct gma_request whatif_request(struct whatif_device *d, uint64_t size, uint16_t stream, uint16_t pool, uint32_t slot)
 {
-	return (struct gma_request){size, d->m->streams[stream].handle, pool_of(d, pool), slot};
+	return (struct gma_request){size, stream < STREAMS ? d->m->streams[stream].handle : 0, pool_of(d, pool), slot};
 }
 
 struct gma_block *whatif_block(const struct whatif_device *d, uint32_t slot)

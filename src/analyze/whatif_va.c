@@ -6,6 +6,7 @@
 
 #define CHUNK (32ull << 20)
 #define TOP   0x7f0000000000ull
+enum { ENOUGH = 4096 }; /* chunks looked at, zones learned: more only in recordings made to be slow */
 
 struct hole {
 	uint64_t addr, size;
@@ -23,6 +24,7 @@ struct va {
 	struct chunk *newest;
 	struct chunk **ours;   /* chunks reserved here, by descending address */
 	size_t n_ours, cap_ours;
+	bool gaps; /* between them there may be some */
 };
 
 static uint64_t whole_chunks(uint64_t size)
@@ -81,11 +83,14 @@ static struct chunk *reserve(struct va *v, uint64_t size)
 	struct chunk *c;
 	size_t i;
 
-	for (i = 0; i < v->n_ours; i++) {
+	for (i = v->gaps ? 0 : v->n_ours; i < v->n_ours; i++) {
 		if (top - (v->ours[i]->base + v->ours[i]->size) >= bytes)
 			break;
 		top = v->ours[i]->base;
 	}
+	if (!v->gaps && v->n_ours)
+		top = v->ours[v->n_ours - 1]->base;
+	v->gaps = v->gaps && i < v->n_ours;
 	c = add_chunk(v, top - bytes, bytes, false);
 	VEC_PUSH(v->ours, v->n_ours, v->cap_ours);
 	memmove(v->ours + i + 1, v->ours + i, (v->n_ours - 1 - i) * sizeof *v->ours);
@@ -109,11 +114,11 @@ uint64_t va_alloc(struct va *v, uint32_t row, uint64_t size)
 {
 	const struct va_lesson *l = v->lesson;
 	struct chunk *c;
-	size_t i;
+	size_t i, looked = 0;
 
 	for (; v->next_zone < l->n && l->zones[v->next_zone].since <= row; v->next_zone++)
 		add_chunk(v, l->zones[v->next_zone].base, l->zones[v->next_zone].size, true);
-	for (c = v->newest; c; c = c->older)
+	for (c = v->newest; c && looked < ENOUGH; c = c->older, looked++)
 		for (i = 0; i < c->n; i++)
 			if (c->holes[i].size >= size)
 				return take_hole(c, i, size);
@@ -127,6 +132,7 @@ static void give_up(struct va *v, struct chunk *c)
 	for (i = 0; v->ours[i] != c; i++)
 		;
 	memmove(v->ours + i, v->ours + i + 1, (--v->n_ours - i) * sizeof *v->ours);
+	v->gaps = true;
 	drop_chunk(v, c);
 }
 
@@ -200,7 +206,7 @@ void va_learn(struct va_lesson *l, const struct model *m, uint8_t device)
 	size_t row;
 
 	*l = (struct va_lesson){.top = UINT64_MAX};
-	for (row = 0; row < m->ev.n; row++)
+	for (row = 0; row < m->ev.n && l->n + own.n < ENOUGH; row++)
 		if (m->ev.device[row] == device && m->ev.op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC))
 			learn_one(l, &own, m->ev.addr[row], m->ev.size[row], (uint32_t)row);
 	if (own.top)
