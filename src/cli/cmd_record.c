@@ -340,11 +340,6 @@ static void tell_why_nothing(const struct session *s, int status)
 			"gpumemsnap: nothing was recorded: %s did not load the recorder (a static or privileged program "
 			"behind a script?)\n",
 			s->name);
-	else if (s->o->sim && program_uses_cudart(s->program))
-		fprintf(stderr,
-			"gpumemsnap: nothing was recorded: %s uses the CUDA runtime, which the simulated driver does "
-			"not serve; --sim is for programs on the driver API\n",
-			s->name);
 	else if (!s->o->sim && !program_driver_present())
 		fprintf(stderr,
 			"gpumemsnap: nothing was recorded: there is no CUDA driver here (libcuda.so.1); "
@@ -401,6 +396,9 @@ static int record(const struct record_opts *o, char **argv, struct err *e)
 			  : NULL;
 	if (!claim || spools_create(&s.spools, claim, e))
 		goto done;
+	if (s.spools.leftover && !o->quiet)
+		fprintf(stderr, "gpumemsnap: %s is of a recording that was killed: gpumemsnap convert turns its spools "
+				"into snapshots; remove it when you do not need it\n", s.spools.leftover);
 	s.plan = (struct harvest_plan){.output = o->output,
 				       .spools = &s.spools,
 				       .child = &s.child,

@@ -112,20 +112,6 @@ const char *program_obstacle(const char *path)
 	return why;
 }
 
-int program_uses_cudart(const char *path)
-{
-	struct err ignored = {0};
-	struct input in;
-	int uses;
-
-	if (input_open(&in, path, &ignored))
-		return 0;
-	/* the needed library's name, or a message of the runtime linked in */
-	uses = memmem(in.data, in.n, "libcudart", 9) || memmem(in.data, in.n, "cudaErrorInsufficientDriver", 27);
-	input_close(&in);
-	return uses;
-}
-
 int program_driver_present(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

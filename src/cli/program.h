@@ -9,8 +9,6 @@ char *program_find(const char *name, struct err *e);
 /* Why the loader will not preload into this file, as half a sentence ("is statically linked, …");
  * NULL if nothing speaks against it. */
 const char *program_obstacle(const char *path);
-/* Does it contain or load the CUDA runtime? */
-int program_uses_cudart(const char *path);
 /* Can libcuda.so.1 be loaded here? */
 int program_driver_present(void);
 /* DIR/../lib/gpumemsnap/NAME beside our own executable, however it was installed. NULL with e filled if

@@ -87,7 +87,10 @@ static int take_beside(struct spools *s, const char *output, struct err *e)
 
 	if (rc && error == EEXIST) { /* of a recording that goes on, or of one that was killed */
 		s->name_taken = is_locked(path);
-		free(path);
+		if (s->name_taken)
+			free(path);
+		else
+			s->leftover = path;
 		path = mem_printf("%.*s.%s.%d.spool", (int)(name - output), output, name, (int)getpid());
 		rc = take(s, path);
 		error = errno;
@@ -164,6 +167,7 @@ void spools_keep(struct spools *s)
 	if (s->lock >= 0)
 		close(s->lock);
 	free(s->dir);
+	free(s->leftover);
 	*s = (struct spools){.lock = -1};
 }
 

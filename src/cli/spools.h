@@ -15,6 +15,7 @@ struct spools {
 	char *dir; /* absolute */
 	int lock;  /* the directory, open and locked; -1 */
 	bool name_taken; /* another recording that is going on will write this output */
+	char *leftover;	 /* the directory of one that was killed; NULL */
 };
 
 struct spools_entry {

@@ -154,16 +154,21 @@ static const char *die_name(struct symbol_file *f, Dwarf_Die *die)
 	return name ? demangled(f, name) : NULL;
 }
 
-/* A source file's name; a relative one starts at the directory of the compilation. */
+/* A source file's name; a relative one starts at the directory of the compilation, which libdw has put
+ * before it or not. */
 static const char *full_path(struct symbol_file *f, Dwarf_Die *cu, const char *file)
 {
 	Dwarf_Attribute attr;
 	const char *dir;
+	size_t n;
 
 	if (!file || file[0] == '/')
 		return file;
 	dir = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr));
-	return dir && dir[0] ? keep(f, mem_printf("%s/%s", dir, !strncmp(file, "./", 2) ? file + 2 : file)) : file;
+	n = dir ? strlen(dir) : 0;
+	if (!n || (!strncmp(file, dir, n) && file[n] == '/'))
+		return file;
+	return keep(f, mem_printf("%s/%s", dir, !strncmp(file, "./", 2) ? file + 2 : file));
 }
 
 static void line_at(struct symbol_file *f, Dwarf_Die *cu, Dwarf_Addr pc, struct symbol_place *out)

@@ -250,7 +250,8 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 	wait $! || true
 	gpumemsnap convert .snapshot.json.spool/"$app".0.spool -o saved.json
 	[ "$(events saved.json device.alloc)" = 2 ]
-	record -q "$actor" alloc:1
+	run record "$actor" alloc:1
+	[[ "$output" == *".snapshot.json.spool is of a recording that was killed"* ]]
 	[ "$(events snapshot.json device.alloc)" = 1 ]
 }
 
