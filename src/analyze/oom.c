@@ -207,6 +207,7 @@ static struct oom describe(const struct model *m, uint8_t device, const struct f
 	                    .size = m->ev.size[f->event],
 	                    .need = framework ? segment_for(m->ev.size[f->event]) : m->ev.size[f->event],
 	                    .error = f->error,
+	                    .framework = framework,
 	                    .free = f->free,
 	                    .total = f->total != MODEL_UNKNOWN ? f->total : m->device[device].total,
 	                    .live = MODEL_UNKNOWN,

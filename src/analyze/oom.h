@@ -28,6 +28,7 @@ struct oom {
 	uint64_t size; /* asked for */
 	uint64_t need; /* what the device would have had to give: the segment for it */
 	int32_t error;
+	bool framework; /* asked of a caching allocator, not of the driver */
 	uint64_t free, total; /* of the device, MODEL_UNKNOWN if not recorded */
 	uint64_t live;        /* requested bytes live just then */
 	uint64_t reserved;    /* MODEL_UNKNOWN if not known */

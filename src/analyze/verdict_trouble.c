@@ -13,7 +13,7 @@ static void oom_reason(struct text *t, const struct oom *o)
 	switch (o->cause) {
 	case OOM_SHORTAGE:
 		text_printf(t, "a real shortage: %s were in use", text_bytes(a, o->live));
-		if (o->cached != MODEL_UNKNOWN)
+		if (o->framework && o->cached != MODEL_UNKNOWN)
 			text_printf(t, " and only %s free on the device and in the cache together",
 			            text_bytes(b, o->free + o->cached));
 		else
@@ -175,10 +175,11 @@ static void say_fragmentation(struct verdict *v, const struct report_device *d)
 		    text_bytes(held, s->reserved), text_bytes(used, s->used), 100 * space_utilisation(s));
 	if (d->pinned.free > 64 * MIB && d->pinned.free * 10 > d->end_space.reserved)
 		verdict_say(v, TONE_WARNING, 62,
-		            "At the end %zu segment%s with %s free cannot be returned: %llu small block%s "
-		            "live in them (--frag names them).",
+		            "At the end %zu segment%s with %s free cannot be returned: %llu block%s of %s %s "
+		            "in them (--frag names them).",
 		            d->pinned.n, d->pinned.n == 1 ? "" : "s", text_bytes(pinned, d->pinned.free),
-		            (unsigned long long)d->pinned.blocks, d->pinned.blocks == 1 ? "" : "s");
+		            (unsigned long long)d->pinned.blocks, d->pinned.blocks == 1 ? "" : "s",
+		            text_bytes(used, d->pinned.used), d->pinned.blocks == 1 ? "lives" : "live");
 }
 
 static void say_cache(struct verdict *v, const struct report_device *d)

@@ -5,6 +5,17 @@
 #include "render/stack_text.h"
 #include "render/table.h"
 
+#define HELD_MAX 80
+/* "360.02 MiB in 115 blocks" */
+static char *held(char buf[HELD_MAX], uint64_t bytes, uint64_t count)
+{
+	char size[TEXT_SIZE_MAX], n[TEXT_SIZE_MAX];
+
+	snprintf(buf, HELD_MAX, "%s in %s block%s", text_bytes(size, bytes), text_count(n, count),
+	         count == 1 ? "" : "s");
+	return buf;
+}
+
 static size_t limit(const struct section *s, size_t n)
 {
 	return s->o->top && s->o->top < n ? s->o->top : n;
@@ -91,13 +102,13 @@ void section_peak(const struct section *s)
 	                                    "STREAM", "THREAD",   "POOL", "SIZE",   "KIND"};
 	bool known = s->r->m->history != HISTORY_NONE;
 	const struct live *l = known ? &s->d->peak : &s->d->end;
-	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	char text[HELD_MAX];
 
 	if (!l->n && !s->asked)
 		return;
-	page_heading(s->p, "%s: %s in %s blocks",
+	page_heading(s->p, "%s: %s",
 	             known ? "AT THE PEAK" : "LIVE NOW (no history recorded: the peak is unknown)",
-	             text_bytes(size, l->bytes), text_count(count, l->count));
+	             held(text, l->bytes, l->count));
 	if (s->o->by != BY_STACK)
 		group_table(s, &s->d->groups[s->o->by], title[s->o->by]);
 	else if (l->n)
@@ -134,16 +145,15 @@ static void leak_table(const struct section *s, bool library)
 static void still_live(const struct section *s)
 {
 	const struct survivors *v = &s->d->survivors;
-	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	char text[HELD_MAX];
 
-	page_heading(s->p, "STILL LIVE: %s in %s blocks", text_bytes(size, s->d->end.bytes),
-	             text_count(count, s->d->end.count));
+	page_heading(s->p, "STILL LIVE: %s", held(text, s->d->end.bytes, s->d->end.count));
 	if (s->d->end.n)
 		live_table(s, &s->d->end);
 	if (!v->live.n)
 		return;
-	page_heading(s->p, "SURVIVORS: %s in %s blocks outlived two or more of %zu times %s",
-	             text_bytes(size, v->live.bytes), text_count(count, v->live.count), v->steps.n,
+	page_heading(s->p, "SURVIVORS: %s outlived two or more of %zu times %s",
+	             held(text, v->live.bytes, v->live.count), v->steps.n,
 	             model_text(s->r->m, v->steps.name));
 	live_table(s, &v->live);
 }
@@ -152,25 +162,24 @@ void section_leaks(const struct section *s)
 {
 	const struct leaks *k = &s->d->leaks;
 	const char *doubt = leak_doubt(s->r->m, s->d->device);
-	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
+	char text[HELD_MAX];
 
 	if (doubt && (s->asked || s->d->end.count)) {
 		page_heading(s->p, "LEAKS");
-		page_line(s->p, "  %s (%s in %s blocks were live when it ended)", doubt,
-		          text_bytes(size, s->d->end.bytes), text_count(count, s->d->end.count));
+		page_line(s->p, "  %s (%s were live when it ended)", doubt,
+		          held(text, s->d->end.bytes, s->d->end.count));
 	}
 	if (!doubt && k->count) {
-		page_heading(s->p, "%s: %s in %s blocks",
+		page_heading(s->p, "%s: %s",
 		             k->basis == LEAK_GROWING ? "LEAKS (stacks that only grow)" : "LEAKS",
-		             text_bytes(size, k->bytes), text_count(count, k->count));
+		             held(text, k->bytes, k->count));
 		leak_table(s, false);
 	} else if (!doubt && s->asked) {
 		page_heading(s->p, "LEAKS");
 		page_line(s->p, "  None.");
 	}
 	if (k->library_count && s->asked) {
-		page_heading(s->p, "KEPT BY LIBRARIES: %s in %s blocks", text_bytes(size, k->library_bytes),
-		             text_count(count, k->library_count));
+		page_heading(s->p, "KEPT BY LIBRARIES: %s", held(text, k->library_bytes, k->library_count));
 		leak_table(s, true);
 	}
 	if (s->asked && k->basis != LEAK_LIVE_AT_END)
@@ -319,7 +328,7 @@ static void one_failure(const struct section *s, const struct oom *x, bool exami
 
 static void failure_facts(struct page *p, const struct oom *x)
 {
-	bool driver = x->stranded != MODEL_UNKNOWN;
+	bool driver = !x->framework;
 	struct table t;
 
 	if (driver)
@@ -385,7 +394,7 @@ void section_stacks(const struct section *s)
 	const struct coverage *c = &s->d->coverage;
 	const struct live *l = s->r->m->history == HISTORY_NONE ? &s->d->end : &s->d->peak;
 	size_t n = limit(s, l->n), i;
-	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX];
+	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], text[HELD_MAX];
 	unsigned op;
 
 	page_heading(s->p, "STACKS");
@@ -398,8 +407,7 @@ void section_stacks(const struct section *s)
 			page_line(s->p, "  %s %s.%s events have none", text_count(a, c->without[op]),
 			          gms_kind_info[op >> 3].name, gms_action_name[op & 7]);
 	for (i = 0; i < n; i++) {
-		page_line(s->p, "\n  %s in %s blocks", text_bytes(a, l->rows[i].bytes),
-		          text_count(b, l->rows[i].count));
+		page_line(s->p, "\n  %s", held(text, l->rows[i].bytes, l->rows[i].count));
 		stack_lines(s->p, s->r->m, l->rows[i].stack, 4);
 	}
 	rest(s, n, l->n);
