@@ -14,7 +14,7 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 	enum rec_mode mode = rec_mode();
 	struct rec_event ev = {.op = e->op, .addr = e->addr, .size = e->size};
 	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX;
-	struct rec_site site = e->pc ? (struct rec_site){e->pc, e->frame} : REC_SITE;
+	struct rec_site site = e->pc ? (struct rec_site){e->pc, e->frame, *(const void *const *)e->frame} : REC_SITE;
 	struct rec_lane *lane;
 	uint32_t stack = 0;
 	int saved;

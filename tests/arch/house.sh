@@ -84,7 +84,7 @@ done | rule 'each file opens with what it is'
 
 find src $(ls -d include 2>/dev/null) -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines"}' | rule 'no file is longer than 600 lines'
 
-flat_switches='pickle_run' # one case per opcode
+flat_switches='pickle_run|extended' # one case per opcode
 if command -v ctags >/dev/null; then
 	ctags -x --c-kinds=f --fields=+ne --_xformat='%F %N %n %e' src/*/*.c 2>/dev/null |
 		awk '$4 - $3 > 80 && $2 !~ /^('"$flat_switches"')$/ {print $1 ": " $2 " has " $4 - $3 " lines"}' |
