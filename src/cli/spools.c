@@ -104,11 +104,10 @@ static int take_beside(struct spools *s, const char *output, struct err *e)
 	return err_sys(e, output, "cannot write");
 }
 
-int spools_create(struct spools *s, const char *output, struct err *e)
+static int take_place(struct spools *s, const char *output, struct err *e)
 {
 	struct stat st;
 
-	*s = (struct spools){.lock = -1};
 	if (!strcmp(output, "-"))
 		return take_temporary(s, e);
 	if (!stat(output, &st)) {
@@ -118,6 +117,17 @@ int spools_create(struct spools *s, const char *output, struct err *e)
 			return access(output, W_OK) ? err_sys(e, output, "cannot write") : take_temporary(s, e);
 	}
 	return take_beside(s, output, e);
+}
+
+int spools_create(struct spools *s, const char *output, struct err *e)
+{
+	int rc;
+
+	*s = (struct spools){.lock = -1};
+	rc = take_place(s, output, e);
+	if (rc)
+		spools_keep(s);
+	return rc;
 }
 
 static int by_process(const void *a, const void *b)
