@@ -72,7 +72,7 @@ static void weigh(double *at_peak, double *area, const struct peak *p, const str
 		if (row <= d->row && until > d->row)
 			at_peak[c->stack[row]] += (double)c->size[row];
 		if (t1 > c->t_ns[row])
-			area[c->stack[row]] += (double)c->size[row] * (double)(t1 - c->t_ns[row]);
+			area[c->stack[row]] += (double)c->size[row] * ((double)t1 - (double)c->t_ns[row]);
 	}
 }
 

@@ -32,6 +32,12 @@ struct pack {
 	size_t n_used, cap_used;
 };
 
+/* Differences of times must fit, whatever a file says. */
+static int64_t sane(int64_t t)
+{
+	return t > INT64_MAX / 4 ? INT64_MAX / 4 : t < INT64_MIN / 4 ? INT64_MIN / 4 : t;
+}
+
 static uint32_t string_of(struct pack *p, uint32_t id)
 {
 	if (!p->string[id]) {
@@ -97,9 +103,10 @@ static void pack_phases(struct pack *p)
 	for (size_t i = 0; i < p->m->n_phases; i++) {
 		const struct phase *ph = &p->m->phases[i];
 		blob_put(&name, string_of(p, ph->name));
-		blob_put_signed(&begin, ph->begin_ns - last);
-		last = ph->begin_ns;
-		blob_put(&length, ph->end_ns == INT64_MAX ? 0 : (uint64_t)(ph->end_ns - ph->begin_ns) + 1);
+		int64_t t0 = sane(ph->begin_ns), t1 = sane(ph->end_ns);
+		blob_put_signed(&begin, t0 - last);
+		last = t0;
+		blob_put(&length, ph->end_ns == INT64_MAX ? 0 : t1 > t0 ? (uint64_t)(t1 - t0) + 1 : 1);
 		blob_put(&device, ph->device);
 	}
 	blob_add(&p->blob, "phase_name", &name);
@@ -167,7 +174,7 @@ static uint64_t pack_events(struct pack *p, uint8_t device, const struct ranges 
 	struct live_walk w;
 
 	for (live_begin(&w, m, device); live_next(&w);) {
-		int64_t t = w.row < m->n_initial ? 0 : m->ev.t_ns[w.row];
+		int64_t t = w.row < m->n_initial ? 0 : sane(m->ev.t_ns[w.row]);
 		if (w.ends != MODEL_NO_PEER) {
 			put_event(&d, t, d.blocks - d.number[w.ends]);
 			events++;
@@ -205,7 +212,7 @@ static void pack_series(struct pack *p, uint8_t device, enum total which, const 
 	series_make(&s, p->m, device, 1u << which);
 	for (size_t row = 0; row < s.n; row++) {
 		uint64_t v = s.value[which][row];
-		int64_t t = row < p->m->n_initial ? 0 : p->m->ev.t_ns[row];
+		int64_t t = row < p->m->n_initial ? 0 : sane(p->m->ev.t_ns[row]);
 		if (v == last || p->m->ev.device[row] != device)
 			continue;
 		blob_put_signed(&time, t - last_t);
@@ -302,11 +309,11 @@ static void pack_rank(struct pack *p)
 static void pack_window(struct pack *p)
 {
 	const struct columns *c = &p->m->ev;
-	int64_t from = 0, to = p->m->has_time && p->m->duration_ns > 0 ? p->m->duration_ns : 0;
+	int64_t from = 0, to = p->m->has_time && p->m->duration_ns > 0 ? sane(p->m->duration_ns) : 0;
 
 	for (size_t row = p->m->n_initial; row < c->n; row++) {
-		from = c->t_ns[row] < from ? c->t_ns[row] : from;
-		to = c->t_ns[row] > to ? c->t_ns[row] : to;
+		from = c->t_ns[row] < from ? sane(c->t_ns[row]) : from;
+		to = c->t_ns[row] > to ? sane(c->t_ns[row]) : to;
 	}
 	text_printf(&p->json, ",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"hasTime\":%s,\"events\":%zu", from,
 	            to, p->m->has_time ? "true" : "false", c->n - p->m->n_initial);

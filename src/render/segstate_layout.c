@@ -69,6 +69,8 @@ void segmap_blocks_as_segments(struct space *s, const struct model *m, uint8_t d
 
 static int pixels(const struct plan *g, uint64_t bytes)
 {
+	if (bytes / LINES > 4 * g->per_line)
+		return 4 * LINES * g->w;
 	return (int)((unsigned __int128)bytes * (unsigned)g->w / g->per_line);
 }
 
@@ -168,6 +170,8 @@ static void put_segment(struct plan *g, const struct space_segment *s)
 		next_line(g);
 	for (uint64_t from = 0; from < s->size;) {
 		uint64_t part = s->size - from < g->per_line ? s->size - from : g->per_line;
+		if (from / LINES > 4 * g->per_line)
+			break; /* a size that makes no sense */
 		int w = pixels(g, part);
 		w = w < 1 ? 1 : w;
 		if (g->draw)
@@ -245,8 +249,13 @@ static int draw_legend(struct plan *g, const struct pinned *pinned, int y)
 
 static void choose_scale(struct plan *g, int y)
 {
+	uint64_t held = 0;
+
+	for (size_t i = 0; i < g->s->n; i++)
+		held = g->s->segments[i].size > UINT64_MAX / 2 - held ? UINT64_MAX / 2
+		                                                      : held + g->s->segments[i].size;
 	/* Too many small segments need more lines than their bytes do: then the scale is as it is. */
-	g->per_line = g->s->reserved / LINES + 1;
+	g->per_line = held / LINES + 1;
 	for (int i = 0; i < 20; i++) {
 		put_all(g, false, y);
 		if (g->y <= y + (LINES + 1) * look_px(&g->l, LINE))

@@ -1,4 +1,5 @@
-/* test_bands.c: memory over time by columns and bands; the order of stacks; lives and address ranges; axes. */
+/* test_bands.c: memory over time by columns and bands; the order of stacks; lives and address ranges; axes.
+ */
 #include "analyze/bands.h"
 #include "analyze/lives.h"
 #include "analyze/rank.h"
@@ -54,7 +55,8 @@ static void the_highest_column_is_the_peak_of_all_rows(void **state)
 	fill(&m, 4000, 20);
 	uint64_t now = 0, peak = 0;
 	for (size_t row = 0; row < m.ev.n; row++) {
-		uint32_t alloc = m.ev.op[row] == GMS_OP(GMS_K_DEVICE, GMS_A_ALLOC) ? (uint32_t)row : m.ev.peer[row];
+		uint32_t alloc =
+		    m.ev.op[row] == GMS_OP(GMS_K_DEVICE, GMS_A_ALLOC) ? (uint32_t)row : m.ev.peer[row];
 		now += alloc == row ? m.ev.size[alloc] : 0 - m.ev.size[alloc];
 		peak = now > peak ? now : peak;
 	}
@@ -88,7 +90,8 @@ static void a_window_sees_only_its_own_peak(void **state)
 	int64_t from = m.ev.t_ns[300], to = m.ev.t_ns[400];
 	uint64_t now = 0, want = 0;
 	for (size_t row = 0; row < m.ev.n && m.ev.t_ns[row] <= to; row++) {
-		uint32_t alloc = m.ev.op[row] == GMS_OP(GMS_K_DEVICE, GMS_A_ALLOC) ? (uint32_t)row : m.ev.peer[row];
+		uint32_t alloc =
+		    m.ev.op[row] == GMS_OP(GMS_K_DEVICE, GMS_A_ALLOC) ? (uint32_t)row : m.ev.peer[row];
 		if (m.ev.t_ns[row] >= from && !want)
 			want = now;
 		now += alloc == row ? m.ev.size[alloc] : 0 - m.ev.size[alloc];
@@ -150,7 +153,8 @@ static void a_series_by_columns_keeps_both_extremes_and_skips_the_unknown(void *
 	(void)state;
 	model_init(&m, "test");
 	for (int i = 0; i < 4; i++)
-		put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = (uint64_t)i + 1, .size = 1, .t_ns = i == 3 ? 26 : 10 * (i + 1) - 5);
+		put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = (uint64_t)i + 1, .size = 1,
+		    .t_ns = i == 3 ? 26 : 10 * (i + 1) - 5);
 	model_link(&m);
 	bands_of_series(&m, 0, &(struct bands_axis){0, 40, 4}, value, high, low, row);
 	assert_int_equal(high[0], 5);
@@ -194,11 +198,12 @@ static void mapped_ranges_live_piece_by_piece(void **state)
 
 	(void)state;
 	model_init(&m, "test");
-	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 100, .size = 40);   /* row 0 */
-	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 140, .size = 20);   /* 1 */
-	put(&m, GMS_K_SEGMENT, GMS_A_UNMAP, .addr = 120, .size = 30); /* 2: the end of 0 and the middle of 1 */
-	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 500, .size = 7);  /* 3 */
-	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 100, .size = 8);    /* 4 */
+	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 100, .size = 40); /* row 0 */
+	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 140, .size = 20); /* 1 */
+	put(&m, GMS_K_SEGMENT, GMS_A_UNMAP, .addr = 120,
+	    .size = 30);                                             /* 2: the end of 0 and the middle of 1 */
+	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = 500, .size = 7); /* 3 */
+	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 100, .size = 8);   /* 4 */
 	model_link(&m);
 	lives_held(&l, &m, 0);
 	lives_ranges(&l, &r);
@@ -259,7 +264,8 @@ static void axes_have_round_steps(void **state)
 	assert_int_equal(axis_time_step(10307, 6, false), 2000);
 	assert_string_equal(axis_time(buf, sizeof buf, 1500000000, 500000000, true), "1.5 s");
 	assert_string_equal(axis_time(buf, sizeof buf, 250000, 50000, true), "250 \xc2\xb5s");
-	assert_string_equal(axis_time(buf, sizeof buf, 150ll * 1000000000, 30ll * 1000000000, true), "2:30 min");
+	assert_string_equal(axis_time(buf, sizeof buf, 150ll * 1000000000, 30ll * 1000000000, true),
+	                    "2:30 min");
 	assert_string_equal(axis_time(buf, sizeof buf, 2000, 500, false), "2,000");
 	/* however long: a bounded number of ticks */
 	for (int64_t range = 1; range < INT64_MAX / 20; range *= 17) {

@@ -33,9 +33,15 @@ static void bytes_that_are_no_text_are_one_replacement_each(void **state)
 		uint32_t want;
 		size_t len;
 	} cases[] = {
-	    {"A", 1, 'A', 1},           {"\xc3\xa9", 2, 0xe9, 2},    {"\xe6\x97\xa5", 3, 0x65e5, 3},
-	    {"\xf0\x9f\x9a\x80", 4, 0x1f680, 4}, {"\xff", 1, 0xfffd, 1},      {"\xe6\x97", 2, 0xfffd, 1},
-	    {"\n", 1, 0xfffd, 1},       {"\xc0\x80", 2, 0xfffd, 1},  {"\xc2\x85", 2, 0xfffd, 2},
+	    {"A", 1, 'A', 1},
+	    {"\xc3\xa9", 2, 0xe9, 2},
+	    {"\xe6\x97\xa5", 3, 0x65e5, 3},
+	    {"\xf0\x9f\x9a\x80", 4, 0x1f680, 4},
+	    {"\xff", 1, 0xfffd, 1},
+	    {"\xe6\x97", 2, 0xfffd, 1},
+	    {"\n", 1, 0xfffd, 1},
+	    {"\xc0\x80", 2, 0xfffd, 1},
+	    {"\xc2\x85", 2, 0xfffd, 2},
 	};
 	size_t i, len;
 
@@ -50,15 +56,18 @@ static void text_is_as_wide_as_its_letters(void **state)
 {
 	(void)state;
 	assert_int_equal(font_width(font, FONT_REGULAR, 20, "", 0), 0);
-	int one = font_width(font, FONT_REGULAR, 20, "W", 1), ten = font_width(font, FONT_REGULAR, 20, "WWWWWWWWWW", 10);
+	int one = font_width(font, FONT_REGULAR, 20, "W", 1),
+	    ten = font_width(font, FONT_REGULAR, 20, "WWWWWWWWWW", 10);
 	assert_in_range(ten, 10 * one - 10, 10 * one);
 	assert_true(font_width(font, FONT_BOLD, 20, "W", 1) > one);
-	assert_true(font_width(font, FONT_REGULAR, 40, "WWWW", 4) > font_width(font, FONT_REGULAR, 20, "WWWW", 4));
+	assert_true(font_width(font, FONT_REGULAR, 40, "WWWW", 4) >
+	            font_width(font, FONT_REGULAR, 20, "WWWW", 4));
 }
 
 static void elided_text_keeps_both_ends_whole_and_fits(void **state)
 {
-	static const char s[] = "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e: at::native::\xc3\xa9mpty_str\xc3\xaf" "ded_cuda(long)\xf0\x9f\x9a\x80";
+	static const char s[] = "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e: at::native::\xc3\xa9mpty_str\xc3\xaf"
+	                        "ded_cuda(long)\xf0\x9f\x9a\x80";
 	size_t n = sizeof s - 1, head, tail, len;
 
 	(void)state;
@@ -224,7 +233,8 @@ static void few_colours_make_a_palette_png_and_many_a_true_one(void **state)
 		picture_init(&p, font, 64, 40, 0xffffff);
 		picture_meta(&p, "Title", "\xe6\x97\xa5");
 		for (int i = 0; i < colours; i++)
-			picture_rect(&p, "dot", i, i % 64, i / 64, 1, 1, (uint32_t)i * 2654435761u & 0xffffff);
+			picture_rect(&p, "dot", i, i % 64, i / 64, 1, 1,
+			             (uint32_t)i * 2654435761u & 0xffffff);
 		struct canvas *c = canvas_draw(&p);
 		struct output *o = output_open(path, &e);
 		assert_int_equal(canvas_write_png(c, &p, o, &e), 0);
@@ -291,14 +301,17 @@ static void text_on_every_colour_is_readable(void **state)
 		palette_make(&pal, dark);
 		for (int i = 0; i < 3 * PALETTE_CATEGORIES + CODES * PALETTE_SHADES; i++) {
 			int k = i - 3 * PALETTE_CATEGORIES;
-			uint32_t fill = k < 0 ? palette_category((uint32_t)i) : pal.code[k / PALETTE_SHADES][k % PALETTE_SHADES];
+			uint32_t fill = k < 0 ? palette_category((uint32_t)i)
+			                      : pal.code[k / PALETTE_SHADES][k % PALETTE_SHADES];
 			uint32_t ink = palette_ink_on(fill);
 			double y[2], c[2] = {fill, ink};
 			for (int j = 0; j < 2; j++) {
 				uint32_t v = (uint32_t)c[j];
-				y[j] = 0.2126 * linear(v >> 16) + 0.7152 * linear(v >> 8 & 255) + 0.0722 * linear(v & 255);
+				y[j] = 0.2126 * linear(v >> 16) + 0.7152 * linear(v >> 8 & 255) +
+				       0.0722 * linear(v & 255);
 			}
-			double ratio = y[0] > y[1] ? (y[0] + .05) / (y[1] + .05) : (y[1] + .05) / (y[0] + .05);
+			double ratio =
+			    y[0] > y[1] ? (y[0] + .05) / (y[1] + .05) : (y[1] + .05) / (y[0] + .05);
 			assert_true(ratio >= 4.0); /* WCAG asks for 3 in large and 4.5 in small text */
 		}
 	}

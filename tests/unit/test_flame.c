@@ -129,7 +129,8 @@ static uint32_t recursive(struct model *m, int turns, bool mutual)
 	for (int i = 0; i < turns; i++) {
 		fr[n++] = model_frame(m, &(struct frame){.function = model_cstring(m, "even"), .line = 1});
 		if (mutual)
-			fr[n++] = model_frame(m, &(struct frame){.function = model_cstring(m, "odd"), .line = 2});
+			fr[n++] =
+			    model_frame(m, &(struct frame){.function = model_cstring(m, "odd"), .line = 2});
 	}
 	fr[n++] = model_frame(m, &(struct frame){.function = model_cstring(m, "main"), .line = 3});
 	return model_stack(m, fr, n);
@@ -142,7 +143,8 @@ static void folded_recursion_is_one_turn_and_loses_nothing(void **state)
 
 	(void)state;
 	model_init(&m, "test");
-	uint32_t direct = recursive(&m, 50, false), mutual = recursive(&m, 50, true), once = recursive(&m, 1, true);
+	uint32_t direct = recursive(&m, 50, false), mutual = recursive(&m, 50, true),
+	         once = recursive(&m, 1, true);
 	flame_begin(&f, &m, &(struct flame_options){.fold = true});
 	flame_add(&f, direct, 1);
 	flame_add(&f, mutual, 2);
@@ -169,8 +171,8 @@ static void lines_are_told_apart_unless_merged(void **state)
 	model_init(&m, "test");
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t fr = model_frame(&m, &(struct frame){.function = model_cstring(&m, "f"),
-							       .file = model_cstring(&m, "f.c"),
-							       .line = 10 + i});
+		                                              .file = model_cstring(&m, "f.c"),
+		                                              .line = 10 + i});
 		s[i] = model_stack(&m, &fr, 1);
 	}
 	for (int merge = 0; merge < 2; merge++) {
@@ -189,7 +191,8 @@ static uint32_t deep(struct model *m, size_t n)
 	uint32_t *fr = mem_alloc(n * sizeof *fr);
 
 	for (size_t i = 0; i < n; i++)
-		fr[i] = model_frame(m, &(struct frame){.function = model_cstring(m, "level"), .line = (uint32_t)(n - i)});
+		fr[i] = model_frame(
+		    m, &(struct frame){.function = model_cstring(m, "level"), .line = (uint32_t)(n - i)});
 	uint32_t s = model_stack(m, fr, n);
 	free(fr);
 	return s;
@@ -232,7 +235,10 @@ static void draw(struct drawn *d, const struct look_options *o)
 	struct text t = {0};
 
 	assert_non_null(d->font = font_open(&e));
-	flame_layout(&d->p, &(struct flame_picture){.m = &d->m, .tree = &d->f, .title = "T", .subtitle = "S", .full = d->full}, o, d->font);
+	flame_layout(&d->p,
+	             &(struct flame_picture){
+	                 .m = &d->m, .tree = &d->f, .title = "T", .subtitle = "S", .full = d->full},
+	             o, d->font);
 	picture_print(&d->p, &t);
 	d->text = t.s;
 }
@@ -265,7 +271,8 @@ static void boxes_of_a_level_lie_side_by_side_and_fill_the_width(void **state)
 	draw(&d, &(struct look_options){.width = 1000});
 	for (size_t i = 0; i < d.p.n; i++) {
 		const struct pic_item *it = &d.p.item[i];
-		if (it->kind != PIC_RECT || !it->ref || (strcmp(it->role, "box") && strcmp(it->role, "smaller")))
+		if (it->kind != PIC_RECT || !it->ref ||
+		    (strcmp(it->role, "box") && strcmp(it->role, "smaller")))
 			continue;
 		assert_true(level < 0 || level == it->y);
 		level = it->y;
@@ -302,7 +309,8 @@ static void what_is_too_thin_to_draw_is_one_grey_box_of_its_sum(void **state)
 
 static void odd_names_are_drawn_as_they_are(void **state)
 {
-	static const char *const name[] = {"operator()<a; b>(int)", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x9a\x80", " ", "??"};
+	static const char *const name[] = {"operator()<a; b>(int)", "\xe6\x97\xa5\xe6\x9c\xac",
+	                                   "\xf0\x9f\x9a\x80", " ", "??"};
 	struct drawn d = {0};
 	uint32_t s[6];
 
@@ -382,19 +390,19 @@ static void nothing_live_is_a_picture_that_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals_of_a_node_are_its_own_and_its_childrens),
-		cmocka_unit_test(what_is_below_the_least_value_is_summed),
-		cmocka_unit_test(children_are_sorted_largest_first),
-		cmocka_unit_test(reverse_begins_with_the_innermost_frame),
-		cmocka_unit_test(folded_recursion_is_one_turn_and_loses_nothing),
-		cmocka_unit_test(lines_are_told_apart_unless_merged),
-		cmocka_unit_test(stacks_deeper_than_the_cap_are_cut_and_counted),
-		cmocka_unit_test(boxes_of_a_level_lie_side_by_side_and_fill_the_width),
-		cmocka_unit_test(what_is_too_thin_to_draw_is_one_grey_box_of_its_sum),
-		cmocka_unit_test(odd_names_are_drawn_as_they_are),
-		cmocka_unit_test(a_name_too_long_for_its_box_is_in_the_legend),
-		cmocka_unit_test(a_tree_too_deep_for_any_picture_says_how_much_is_missing),
-		cmocka_unit_test(nothing_live_is_a_picture_that_says_so),
+	    cmocka_unit_test(totals_of_a_node_are_its_own_and_its_childrens),
+	    cmocka_unit_test(what_is_below_the_least_value_is_summed),
+	    cmocka_unit_test(children_are_sorted_largest_first),
+	    cmocka_unit_test(reverse_begins_with_the_innermost_frame),
+	    cmocka_unit_test(folded_recursion_is_one_turn_and_loses_nothing),
+	    cmocka_unit_test(lines_are_told_apart_unless_merged),
+	    cmocka_unit_test(stacks_deeper_than_the_cap_are_cut_and_counted),
+	    cmocka_unit_test(boxes_of_a_level_lie_side_by_side_and_fill_the_width),
+	    cmocka_unit_test(what_is_too_thin_to_draw_is_one_grey_box_of_its_sum),
+	    cmocka_unit_test(odd_names_are_drawn_as_they_are),
+	    cmocka_unit_test(a_name_too_long_for_its_box_is_in_the_legend),
+	    cmocka_unit_test(a_tree_too_deep_for_any_picture_says_how_much_is_missing),
+	    cmocka_unit_test(nothing_live_is_a_picture_that_says_so),
 	};
 
 	return cmocka_run_group_tests_name("flame", tests, NULL, NULL);
