@@ -22,6 +22,7 @@ struct compiler {
 	size_t at, end;		 /* the window: rows not yet met, and its end */
 	bool off;		 /* the rest of this window was not predicted */
 	bool quiet;		 /* nothing is compared just now */
+	bool emptying;		 /* the program is emptying the cache: what it waited for is known from rows */
 	bool probe;		 /* stop at the first row that was not predicted */
 	uint64_t reserved, reserved_max, active, active_max;
 	struct map64 replaced; /* alloc row that came over a live block → that block's alloc row */

@@ -172,6 +172,29 @@ static int recorded_unmap(void *ctx, uint64_t addr, uint64_t size, uint64_t page
 	return recorded_free(ctx, addr, size);
 }
 
+/* Only rows tell when other streams are done, except that a refused request waits for them. */
+static int recorded_event(void *ctx, gma_stream stream, uint64_t *event)
+{
+	(void)ctx;
+	(void)stream;
+	*event = 0;
+	return GMA_OK;
+}
+
+static int recorded_wait(void *ctx, uint64_t event)
+{
+	const struct compiler *k = ctx;
+
+	(void)event;
+	return k->emptying ? GMA_NOT_READY : GMA_OK;
+}
+
+static void recorded_event_end(void *ctx, uint64_t event)
+{
+	(void)ctx;
+	(void)event;
+}
+
 static int recorded_info(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	struct compiler *k = ctx;
@@ -187,6 +210,9 @@ static const struct gma_backend recorded_device = {
 	.unreserve = recorded_free,
 	.map = recorded_map,
 	.unmap = recorded_unmap,
+	.event_record = recorded_event,
+	.event_wait = recorded_wait,
+	.event_destroy = recorded_event_end,
 	.device_info = recorded_info,
 	.page_get = whatif_page_get,
 	.page_put = whatif_page_put,
@@ -235,7 +261,9 @@ static void take_empty(struct compiler *k, size_t from, size_t to)
 		if (k->c->pool[k->rows[i]])
 			whatif_pool_dead(&k->d, k->c->pool[k->rows[i]]);
 	window_open(k, from, to);
+	k->emptying = true;
 	gma_core_empty_cache(k->d.core, NULL);
+	k->emptying = false;
 	window_close(k);
 	compile_op(k, WHATIF_EMPTY, k->rows[from], 0);
 }
