@@ -241,6 +241,17 @@ static inline pickle_word *get_row(const struct pickle *p, const unsigned char *
 	return top;
 }
 
+/* MEMOIZE where the memo has no gaps, as nearly always. */
+static inline bool memoize(struct pickle *p, const pickle_word *top)
+{
+	if (p->n_memo == p->cap_memo || p->n_memo != p->n_stored ||
+	    (size_t)(top - p->stack) <= pickle_floor(p) || top[-1] >> 32)
+		return false;
+	p->memo[p->n_memo++] = (uint32_t)top[-1];
+	p->n_stored++;
+	return true;
+}
+
 /* Now and then: give back pages that were read. */
 static int rest(struct pickle *p)
 {
@@ -324,12 +335,8 @@ int pickle_run(struct pickle *p, pickle_word *result)
 			*top++ = pickle_new(p, op == '}' ? PICKLE_EMPTY_DICT : PICKLE_EMPTY_LIST);
 			break;
 		case 0x94: /* MEMOIZE */
-			if (p->n_memo < p->cap_memo && p->n_memo == p->n_stored &&
-			    (size_t)(top - p->stack) > pickle_floor(p) && !(top[-1] >> 32)) {
-				p->memo[p->n_memo++] = (uint32_t)top[-1];
-				p->n_stored++;
+			if (memoize(p, top))
 				break;
-			}
 			LEAVE();
 			if (pickle_memo_put(p, p->n_stored))
 				return -1;

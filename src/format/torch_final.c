@@ -52,45 +52,66 @@ static bool place_blocks(struct model *m, const struct final_segment *s)
 	return fits && (!s->n_blocks || at == s->addr + s->size);
 }
 
-int torch_read_segment(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
+/* Where the segment lies; older and other writers leave out what its blocks tell. */
+static int read_place(struct torch *t, const struct torch_dict *d, struct final_segment *s)
 {
-	struct model *m = t->m;
-	struct final_segment s = {.requested = MODEL_UNKNOWN, .stack = torch_stack_of(t, d)};
-	struct pool_info pool = {0};
-	uint64_t device = 0, handle = 0;
+	const struct final_block *blocks;
+	uint64_t device = 0;
 	size_t i;
 
 	if (HAS(d, blocks) && pickle_is(&t->p, WORD(d, blocks), TORCH_IS_BLOCKS)) {
 		struct torch_range r = t->ranges.v[pickle_object(&t->p, WORD(d, blocks))->at];
 
-		s.first_block = r.first;
-		s.n_blocks = r.n;
+		s->first_block = r.first;
+		s->n_blocks = r.n;
 	}
+	blocks = t->m->blocks;
 	torch_u64(t, d, TORCH_device, &device);
 	if (device >= MODEL_NO_DEVICE)
 		return pickle_fail(&t->p, "a segment on device %llu", (unsigned long long)device);
-	s.device = (uint8_t)device;
-	if (!torch_bits(t, d, TORCH_address, &s.addr) && s.n_blocks)
-		s.addr = m->blocks[s.first_block].addr;
-	if (!torch_u64(t, d, TORCH_total_size, &s.size))
-		for (i = 0; i < s.n_blocks; i++)
-			s.size += m->blocks[s.first_block + i].size;
-	if (s.addr + s.size < s.addr)
+	s->device = (uint8_t)device;
+	if (!torch_bits(t, d, TORCH_address, &s->addr) && s->n_blocks)
+		s->addr = blocks[s->first_block].addr;
+	if (!torch_u64(t, d, TORCH_total_size, &s->size))
+		for (i = 0; i < s->n_blocks; i++)
+			s->size += blocks[s->first_block + i].size;
+	if (s->addr + s->size < s->addr)
 		return pickle_fail(&t->p, "a segment that goes past the last address");
-	torch_u64(t, d, TORCH_requested_size, &s.requested);
-	torch_bits(t, d, TORCH_stream, &handle);
-	s.stream = model_stream(m, handle, s.device);
-	s.small = torch_word(d, TORCH_segment_type) == TORCH_small   ? 1
-	          : torch_word(d, TORCH_segment_type) == TORCH_large ? 2
-	                                                             : 0;
-	s.expandable =
-	    HAS(d, is_expandable) && WORD(d, is_expandable) == pickle_make(PICKLE_ATOM, PICKLE_TRUE);
+	return 0;
+}
+
+/* Tables that are full are not searched again and again: everything more shares their last row. */
+static uint16_t segment_stream(struct model *m, uint64_t handle, uint8_t device)
+{
+	return m->n_streams > UINT16_MAX ? UINT16_MAX : model_stream(m, handle, device);
+}
+
+static uint16_t segment_pool(struct torch *t, const struct torch_dict *d, const struct final_segment *s)
+{
+	struct pool_info pool = {.device = s->device, .small = s->small};
+
 	if (HAS(d, segment_pool_id) && pickle_is(&t->p, WORD(d, segment_pool_id), TORCH_IS_PAIR))
 		memcpy(pool.id, t->pairs.v[pickle_object(&t->p, WORD(d, segment_pool_id))->at].id,
 		       sizeof pool.id);
-	pool.device = s.device;
-	pool.small = s.small;
-	s.pool = model_pool(m, &pool);
+	return t->m->n_pools > UINT16_MAX ? UINT16_MAX : model_pool(t->m, &pool);
+}
+
+int torch_read_segment(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
+{
+	struct model *m = t->m;
+	struct final_segment s = {.requested = MODEL_UNKNOWN, .stack = torch_stack_of(t, d)};
+	enum torch_word type = torch_word(d, TORCH_segment_type);
+	uint64_t handle = 0;
+
+	if (read_place(t, d, &s))
+		return -1;
+	torch_u64(t, d, TORCH_requested_size, &s.requested);
+	torch_bits(t, d, TORCH_stream, &handle);
+	s.stream = segment_stream(m, handle, s.device);
+	s.small = type == TORCH_small ? 1 : type == TORCH_large ? 2 : 0;
+	s.expandable =
+	    HAS(d, is_expandable) && WORD(d, is_expandable) == pickle_make(PICKLE_ATOM, PICKLE_TRUE);
+	s.pool = segment_pool(t, d, &s);
 	if (!place_blocks(m, &s) && !t->blocks_noted) {
 		t->blocks_noted = true;
 		model_note(m, NOTE_INCONSISTENT, "the blocks of the segment at 0x%llx do not fill it exactly",
