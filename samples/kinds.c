@@ -51,7 +51,7 @@ NAMED static void stream_ordered_memory(void)
 	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 	                        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
 	CUmemoryPool pool;
-	CUdeviceptr a, b;
+	CUdeviceptr a, b, none;
 	CUstream stream;
 
 	CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -59,6 +59,7 @@ NAMED static void stream_ordered_memory(void)
 	CU(cuMemAllocAsync(&a, 3 * MIB, stream));
 	CU(cuMemAllocFromPoolAsync(&b, 5 * MIB, pool, stream));
 	CU(cuMemFreeAsync(b, stream));
+	CU(cuMemAllocAsync(&none, 0, stream)); /* granted, and nothing to give back */
 	CU(cuStreamSynchronize(stream));
 	CU(cuMemPoolTrimTo(pool, 0));
 	CU(cuMemPoolDestroy(pool));

@@ -1,7 +1,8 @@
 /* streams.c: who may reuse stream-ordered memory, and when.
  *
  * Memory freed by cuMemFreeAsync belongs at once to its own stream again; another stream may have it
- * only after an event has ordered the two, or after the first one is known to be done.
+ * after an event has ordered the two, after the first one is known to be done, or, where the pool
+ * would have to grow, by waiting for it.
  *
  * Expected story: three phases with the same 8 MiB of work in flight. One stream alone needs one
  * block. Two streams that know nothing of each other need two. Two streams ordered by an event need

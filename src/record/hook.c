@@ -76,6 +76,8 @@ void rec_got(struct rec_site site, CUresult r, struct rec_about a)
 		return;
 	if (r != CUDA_SUCCESS)
 		a.addr = 0;
+	else if (!a.addr) /* a request for nothing was granted */
+		return;
 	else if (a.stream_ordered && rec_captured_alloc(a.stream, a.addr))
 		return;
 	else if (filtered(&a))
