@@ -239,11 +239,70 @@ static void define_cfa(struct machine *m, uint64_t reg, int64_t offset)
 	m->row.cfa_other = false;
 }
 
-/* The instructions whose operand is not in the opcode. False: one we do not know. */
-static bool extended(struct machine *m, struct bytes *b, unsigned op)
+/* Instructions about the frame's end (CFA). */
+static void cfa_instruction(struct machine *m, struct bytes *b, unsigned op)
 {
 	uint64_t reg;
 
+	switch (op) {
+	case 0x0c: /* def_cfa */
+		reg = uleb(b);
+		define_cfa(m, reg, (int64_t)uleb(b));
+		break;
+	case 0x0d: /* def_cfa_register */
+		m->row.cfa_register = uleb(b);
+		break;
+	case 0x0e: /* def_cfa_offset */
+		m->row.cfa_offset = (int64_t)uleb(b);
+		break;
+	case 0x0f: /* def_cfa_expression */
+		skip_block(b);
+		m->row.cfa_other = true;
+		break;
+	case 0x12: /* def_cfa_sf */
+		reg = uleb(b);
+		define_cfa(m, reg, sleb(b) * m->cie->data_align);
+		break;
+	default: /* def_cfa_offset_sf */
+		m->row.cfa_offset = sleb(b) * m->cie->data_align;
+	}
+}
+
+/* Instructions about where a register of the caller is. */
+static void register_instruction(struct machine *m, struct bytes *b, unsigned op)
+{
+	uint64_t reg = uleb(b);
+
+	switch (op) {
+	case 0x05: /* offset_extended */
+		set_register(m, reg, AT_OFFSET, (int64_t)uleb(b) * m->cie->data_align);
+		break;
+	case 0x06: /* restore_extended */
+		restore_register(m, reg);
+		break;
+	case 0x07: /* undefined */
+		set_register(m, reg, UNDEFINED, 0);
+		break;
+	case 0x08: /* same_value */
+		set_register(m, reg, SAME, 0);
+		break;
+	case 0x10: /* expression, val_expression */
+	case 0x16:
+		skip_block(b);
+		set_register(m, reg, OTHER, 0);
+		break;
+	case 0x11: /* offset_extended_sf */
+		set_register(m, reg, AT_OFFSET, sleb(b) * m->cie->data_align);
+		break;
+	default: /* register, val_offset, val_offset_sf */
+		uleb(b);
+		set_register(m, reg, OTHER, 0);
+	}
+}
+
+/* The instructions whose operand is not in the opcode. False: one we do not know. */
+static bool extended(struct machine *m, struct bytes *b, unsigned op)
+{
 	switch (op) {
 	case 0x00: /* nop */
 		return true;
@@ -255,24 +314,6 @@ static bool extended(struct machine *m, struct bytes *b, unsigned op)
 	case 0x04:
 		m->at += fixed(b, 1u << (op - 2)) * m->cie->code_align;
 		return true;
-	case 0x05: /* offset_extended */
-		reg = uleb(b);
-		set_register(m, reg, AT_OFFSET, (int64_t)uleb(b) * m->cie->data_align);
-		return true;
-	case 0x06: /* restore_extended */
-		restore_register(m, uleb(b));
-		return true;
-	case 0x07: /* undefined */
-		set_register(m, uleb(b), UNDEFINED, 0);
-		return true;
-	case 0x08: /* same_value */
-		set_register(m, uleb(b), SAME, 0);
-		return true;
-	case 0x09: /* register */
-		reg = uleb(b);
-		uleb(b);
-		set_register(m, reg, OTHER, 0);
-		return true;
 	case 0x0a: /* remember_state */
 		if (m->n_kept == sizeof m->kept / sizeof *m->kept)
 			return false;
@@ -283,48 +324,22 @@ static bool extended(struct machine *m, struct bytes *b, unsigned op)
 			return false;
 		m->row = m->kept[--m->n_kept];
 		return true;
-	case 0x0c: /* def_cfa */
-		reg = uleb(b);
-		define_cfa(m, reg, (int64_t)uleb(b));
-		return true;
-	case 0x0d: /* def_cfa_register */
-		m->row.cfa_register = uleb(b);
-		return true;
-	case 0x0e: /* def_cfa_offset */
-		m->row.cfa_offset = (int64_t)uleb(b);
-		return true;
-	case 0x0f: /* def_cfa_expression */
-		skip_block(b);
-		m->row.cfa_other = true;
-		return true;
-	case 0x10: /* expression, val_expression */
-	case 0x16:
-		reg = uleb(b);
-		skip_block(b);
-		set_register(m, reg, OTHER, 0);
-		return true;
-	case 0x11: /* offset_extended_sf */
-		reg = uleb(b);
-		set_register(m, reg, AT_OFFSET, sleb(b) * m->cie->data_align);
-		return true;
-	case 0x12: /* def_cfa_sf */
-		reg = uleb(b);
-		define_cfa(m, reg, sleb(b) * m->cie->data_align);
-		return true;
-	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = sleb(b) * m->cie->data_align;
-		return true;
-	case 0x14: /* val_offset, val_offset_sf */
-	case 0x15:
-		reg = uleb(b);
-		uleb(b);
-		set_register(m, reg, OTHER, 0);
-		return true;
 	case 0x2e: /* GNU_args_size */
 		uleb(b);
 		return true;
+	case 0x0c:
+	case 0x0d:
+	case 0x0e:
+	case 0x0f:
+	case 0x12:
+	case 0x13:
+		cfa_instruction(m, b, op);
+		return true;
 	default:
-		return false;
+		if (op > 0x16)
+			return false;
+		register_instruction(m, b, op);
+		return true;
 	}
 }
 

@@ -1,13 +1,8 @@
 # record: killed at any moment, without room, forked, bounded, in windows.
 
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return 1
-	F=$B/tests/fault
-	[ -x "$F/ends" ] || skip "needs the CUDA headers to build"
-}
+load record_helpers
 
-rec() { run gpumemsnap record --sim -q -o s.json "$@"; }
-events() { jq --arg op "$1" '.ops as $o | [.events[] | select($o[.[1]] == $op)] | length' "${2:-s.json}"; }
+setup() { recorder_setup; }
 
 # killed_after SECONDS THREADS OPTIONS…: record a program that counts its calls, and kill it.
 killed_after() {
@@ -26,7 +21,7 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 
 @test "SIGKILL at any moment: every call that had returned is in the snapshot" {
 	local seconds n got
-	for seconds in 0.002 0.01 0.03 0.05; do
+	for seconds in 0.001 0.005 0.01 0.02; do
 		killed_after $seconds 3
 		[ "$status" -eq 137 ]
 		n=$(calls)

@@ -1,18 +1,8 @@
 # record: whatever the program does, it behaves as without the recorder, and nothing before the end is lost.
 
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return 1
-	F=$B/tests/fault
-	[ -x "$F/ends" ] || skip "needs the CUDA headers to build"
-}
+load record_helpers
 
-# rec ARGS…: record on the simulated driver; $status and $output are the program's.
-rec() { run gpumemsnap record --sim -q -o s.json "$@"; }
-
-# events OP [FILE]: how many events of that kind a snapshot has.
-events() { jq --arg op "$1" '.ops as $o | [.events[] | select($o[.[1]] == $op)] | length' "${2:-s.json}"; }
-
-complete() { jq -r '.meta.complete' "${1:-s.json}"; }
+setup() { recorder_setup; }
 
 # functions OP [FILE]: the innermost named function of each such event's stack, with their number.
 functions() {
@@ -118,18 +108,14 @@ functions() {
 }
 
 @test "forced unwinding passes through the recorder, and an old driver's lacks are its own" {
-	mkdir fake
-	cp "$F/libfake.so" fake/libcuda.so.1
-	LD_LIBRARY_PATH=$PWD/fake run gpumemsnap record -q -o s.json "$F/unwound"
+	rec_fake "$F/unwound"
 	[ "$status" -eq 0 ]
 	[ "$(events device.alloc)" -eq 4 ]
 }
 
 @test "signal handlers that allocate at any instruction lose nothing" {
 	local calls
-	mkdir fake
-	cp "$F/libfake.so" fake/libcuda.so.1
-	LD_LIBRARY_PATH=$PWD/fake run gpumemsnap record -q -o s.json "$F/signals" 400
+	rec_fake "$F/signals" 400
 	[ "$status" -eq 0 ]
 	calls=$output
 	[ "$calls" -gt 1000 ]
@@ -138,9 +124,7 @@ functions() {
 }
 
 @test "signal handlers that jump out of the recorder do not stop it" {
-	mkdir fake
-	cp "$F/libfake.so" fake/libcuda.so.1
-	LD_LIBRARY_PATH=$PWD/fake run gpumemsnap record -q -o s.json "$F/signals" 400 jump
+	rec_fake "$F/signals" 400 jump
 	[ "$status" -eq 0 ]
 	[ "$(jq '[.events[] | select(.[4] == 999999)] | length' s.json)" -eq 1 ]
 }
