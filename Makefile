@@ -133,7 +133,7 @@ $(B)/tests/fault/lib%.so: tests/fault/lib%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -shared -fPIC -MF $@.d -o $@ $< -ldl
-$(B)/tests/fault/linked: tests/fault/linked.c $(GUESTS)
+$(B)/tests/fault/linked_%: tests/fault/linked_%.c $(GUESTS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1

@@ -83,7 +83,7 @@ functions() {
 }
 
 @test "a program linked with the driver is recorded" {
-	rec "$F/linked"
+	rec "$F/linked_plain"
 	[ "$status" -eq 0 ]
 	[ "$(events device.alloc)" -eq 5 ]
 }
@@ -100,7 +100,7 @@ functions() {
 @test "another preloaded library still finds what is next after itself" {
 	local by
 	for by in '' 1; do
-		LD_PRELOAD=$F/libnext.so NEXT_BY_HANDLE=$by rec "$F/linked"
+		LD_PRELOAD=$F/libnext.so NEXT_BY_HANDLE=$by rec "$F/linked_plain"
 		[ "$status" -eq 0 ]
 		[[ $output == *"next saw 5, malloc seen"* ]]
 		[ "$(events device.alloc)" -eq 5 ]

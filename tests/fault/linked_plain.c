@@ -1,4 +1,4 @@
-/* linked.c: a program linked with the driver, so that the loader itself binds its calls. */
+/* linked_plain.c: a program linked with the driver, so that the loader itself binds its calls. */
 #include <cuda.h>
 #include <stdio.h>
 

@@ -1,0 +1,58 @@
+# record: every kind of memory, counted once, to its right end.
+
+load record_helpers
+
+setup() { recorder_setup; }
+
+# rows KIND: each event of that kind of memory as action:MiB.
+rows() {
+	jq -r --arg k "$1." '.ops as $o | [.events[] | select($o[.[1]] | startswith($k))
+		| "\($o[.[1]] | ltrimstr($k)):\(.[4] / 1048576 | floor)"] | join(" ")' "${2:-s.json}"
+}
+
+report_of() { gpumemsnap report -f json s.json | jq -c ".snapshots[0].devices[] | select(.device == ${2:-0}) | $1"; }
+
+@test "one of each kind is left by the sample that makes two of each" {
+	rec "$B/samples/kinds"
+	[ "$status" -eq 0 ]
+	[ "$(report_of '.kinds | map_values([.allocs, .frees])')" = \
+		'{"device":[3,2],"async":[2,1],"managed":[2,1],"physical":[2,1],"address":[1,0],"array":[2,1],"pool":[1,1],"context":[2,1]}' ]
+	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
+}
+
+@test "memory that dies with its context ends there, and that is told" {
+	rec "$B/samples/kinds"
+	[ "$(jq '[.notes[][1]? // .notes[].text? | select(contains("ended with their context"))] | length > 0' s.json)" = true ]
+}
+
+@test "physical memory counts once, from its creation until released and mapped nowhere" {
+	rec "$F/linked_vmm"
+	[ "$status" -eq 0 ]
+	[ "$(rows physical)" = "alloc:2 map:2 unmap:2 free:2 \
+alloc:4 map:4 unmap:4 free:4 \
+alloc:6 map:6 map:6 unmap:6 unmap:6 free:6 \
+alloc:8 map:8 unmap:8 free:8 \
+alloc:10 map:10 alloc:12 free:12 unmap:10 free:10 \
+alloc:14 map:14 unmap:14 free:14" ]
+	[ "$(rows imported)" = "alloc:14 free:14" ]
+	[ "$(rows address)" = "alloc:128 free:128" ]
+	[ "$(report_of '.requested | [.peak, .end]')" = "[$((22 * 1048576)),0]" ]
+	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
+}
+
+@test "another process's memory is imported here, and never added to the owner's" {
+	rec "$F/linked_share" ticket
+	[ "$status" -eq 0 ]
+	[ "$(rows device "$(ls s.*.json)")" = "alloc:1" ]
+	[ "$(rows imported "$(ls s.*.json)")" = "alloc:3 free:0" ]
+	[ "$(rows device)" = "alloc:3 free:0" ]
+}
+
+@test "a captured allocation is the graph's: no allocation of its own, but reserved bytes while it runs" {
+	rec "$F/linked_graph"
+	[ "$status" -eq 0 ]
+	[ "$(rows async)" = "alloc:3 free:0" ]
+	[[ "$(rows graph)" =~ ^info:[1-9] ]]
+	[[ "$(rows graph)" =~ info:0$ ]]
+	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
+}
