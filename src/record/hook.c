@@ -28,10 +28,11 @@ static uint64_t place(struct rec_lane *lane, const struct rec_about *a, struct r
 	return pool;
 }
 
-/* From time to time an allocation brings a look at what the device and the pool hold. */
+/* From time to time an allocation brings a look at what the device and the pool hold. The driver tells
+ * only of the current device. */
 static void samples(struct rec_lane *lane, const struct rec_event *ev, uint64_t pool, uint64_t now)
 {
-	if (ev->device < REC_DEVICES && now - rec_sampled_ns[ev->device] >= rec_options.sample)
+	if (ev->device < REC_DEVICES && ev->device == lane->thread->device && rec_due(now, rec_sampled_ns[ev->device], rec_options.sample))
 		rec_sample(lane, ev->device, now);
 	if (ev->pool && pool)
 		rec_pool_sample(lane, pool, ev->pool, ev->device, now);
@@ -52,6 +53,8 @@ static void put(struct rec_site site, enum gms_action action, const struct rec_a
 	if (!lane)
 		return;
 	pool = place(lane, a, &ev);
+	if (ev.device != lane->thread->device)
+		free = total = UINT64_MAX; /* they are the current device's */
 	stack = with_stack ? rec_stack(lane, site) : 0;
 	if (action == GMS_A_FAIL)
 		rec_put_fail(lane, &ev, now, stack, (int)r, free, total);

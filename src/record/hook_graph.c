@@ -26,7 +26,7 @@ static void sample(struct rec_site site, uint8_t device, bool now)
 
 	if (device >= REC_DEVICES || !rec_real_exists(DRIVER_FN_cuDeviceGetGraphMemAttribute))
 		return;
-	if (!now && sampled_ns[device] && (!rec_options.sample || t - sampled_ns[device] < rec_options.sample))
+	if (!now && !rec_due(t, sampled_ns[device], rec_options.sample))
 		return;
 	sampled_ns[device] = t;
 	if (REAL(cuDeviceGetGraphMemAttribute)(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved) ||

@@ -58,7 +58,7 @@ void rec_pool_sample(struct rec_lane *lane, uint64_t handle, uint16_t pool, uint
 			return;
 	}
 	last = __atomic_load_n(&all[pool], __ATOMIC_RELAXED);
-	if (now - last < rec_options.sample / 8 || (!rec_options.sample && last))
+	if (!rec_due(now, last, rec_options.sample / 8))
 		return;
 	if (__atomic_compare_exchange_n(&all[pool], &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		put_sample(lane, handle, pool, device);

@@ -20,7 +20,7 @@ void rec_phase(struct rec_site site, enum spool_phase_what what, const char *nam
 	domain_id = rec_string(lane, domain);
 	device = rec_device(lane, &context);
 	if (device < REC_DEVICES && what != SPOOL_POP && what != SPOOL_END &&
-	    now - rec_sampled_ns[device] >= rec_options.sample)
+	    rec_due(now, rec_sampled_ns[device], rec_options.sample))
 		rec_sample(lane, device, now);
 	p = rec_room(lane, sizeof *p);
 	if (p) {

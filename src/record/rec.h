@@ -60,6 +60,11 @@ void rec_resume(void);			       /* … but did not (exec failed) */
 void rec_quick_exit(void);
 void rec_switch(bool on);		       /* gms_record() */
 uint64_t rec_now(void);
+/* Is it time for another look, after one at `last`? (Now may be a little before that.) */
+static inline bool rec_due(uint64_t now, uint64_t last, uint64_t every)
+{
+	return !last || (every && (int64_t)(now - last) >= (int64_t)every);
+}
 
 /* --- options (config.c) ------------------------------------------------------------------- */
 struct rec_options {

@@ -309,10 +309,10 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
 	SIM_STREAM(s, stream);
 	if (!addr)
 		return CUDA_SUCCESS;
+	if (s->capture) /* also of an allocation that is only a node so far */
+		return sim_capture_free(s, addr);
 	if (!sim_place(addr, &p) || p.base != addr)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (s->capture)
-		return sim_capture_free(s, addr);
 	if (p.range->kind == RANGE_POOL)
 		return sim_pool_free(p.piece, s);
 	if (p.range->kind == RANGE_DEVICE || p.range->kind == RANGE_SMALL)
