@@ -46,6 +46,8 @@ struct report {
 #define REPORT_CHURN      (1u << GROUP_BYS)
 #define REPORT_FRAG       (1u << 30) /* fragmentation at every event */
 #define REPORT_ACCOUNTING (1u << 31)
+#define REPORT_FOR_PROGRAMS \
+	(1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE | REPORT_CHURN)
 void report_make(struct report *r, const struct model *m, unsigned wanted);
 void report_free(struct report *r);
 

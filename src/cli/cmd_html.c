@@ -40,7 +40,6 @@ static int read_all(const struct html_opts *o, char **files, size_t n, struct er
 {
 	struct model *models = mem_zalloc(n, sizeof *models);
 	struct report *reports = mem_zalloc(n, sizeof *reports);
-	unsigned groups = 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE;
 	size_t made;
 	int rc = 0;
 
@@ -48,7 +47,7 @@ static int read_all(const struct html_opts *o, char **files, size_t n, struct er
 		rc = snapshot_read(&models[made], files[made], e);
 		if (rc)
 			break;
-		report_make(&reports[made], &models[made], groups);
+		report_make(&reports[made], &models[made], REPORT_FOR_PROGRAMS);
 	}
 	if (!rc)
 		rc = write_page(o, reports, n, e);

@@ -104,8 +104,7 @@ static unsigned groups_wanted(const struct options *o)
 	unsigned by = (o->accounting ? REPORT_ACCOUNTING : 0) | (o->frag ? REPORT_FRAG : 0);
 
 	if (!strcmp(o->format, "json"))
-		return by | 1u << BY_PHASE | 1u << BY_STREAM | 1u << BY_THREAD | 1u << BY_POOL | 1u << BY_SIZE |
-		       REPORT_CHURN;
+		return by | REPORT_FOR_PROGRAMS;
 	by |= o->phases ? 1u << BY_PHASE : 0;
 	by |= o->streams ? 1u << BY_STREAM : 0;
 	by |= o->threads ? 1u << BY_THREAD : 0;
