@@ -74,7 +74,13 @@ static int html_run(const struct command *self, int argc, char **argv, struct er
 	if (!argc && !standard)
 		return -1;
 	char *one[] = {(char *)(uintptr_t)standard};
-	return read_all(&o, argc ? argv : one, argc ? (size_t)argc : 1, e);
+	struct snapshot_parts parts;
+	int rc = snapshot_parts(&parts, argc ? argv : one, argc ? (size_t)argc : 1, e);
+
+	if (!rc)
+		rc = read_all(&o, parts.v, parts.n, e);
+	snapshot_parts_free(&parts);
+	return rc;
 }
 
 extern const struct command cmd_html;
