@@ -93,7 +93,7 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 @test "SIGKILL at a random moment loses no event" {
 	for i in 1 2 3 4 5 6; do
 		rm -f count
-		gpumemsnap record --sim -q "$actor" count:count 3>\&- \&
+		gpumemsnap record --sim -q "$actor" count:count 3>&- &
 		until_true test -s count
 		sleep "0.0$((RANDOM % 90 + 10))"
 		pkill -9 -P $!
@@ -142,7 +142,7 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "two recordings at once never write one file" {
-	gpumemsnap record --sim -q "$actor" alloc:1 sleep:600 3>\&- \&
+	gpumemsnap record --sim -q "$actor" alloc:1 sleep:600 3>&- &
 	sleep 0.2
 	run record "$actor" alloc:1
 	[[ "$output" == *"another recording is writing snapshot.json"* ]]
@@ -169,7 +169,7 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "a signal sent to record goes on to the program" {
-	gpumemsnap record --sim -q "$actor" alloc:1 sleep:20000 3>\&- \&
+	gpumemsnap record --sim -q "$actor" alloc:1 sleep:20000 3>&- &
 	until_true has_spool
 	kill -TERM $!
 	wait $! || true
@@ -228,7 +228,7 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "the private directory can be read by its owner only" {
-	gpumemsnap record --sim -q "$actor" alloc:1 sleep:500 3>\&- \&
+	gpumemsnap record --sim -q "$actor" alloc:1 sleep:500 3>&- &
 	sleep 0.25
 	[ "$(stat -c %a .snapshot.json.spool)" = 700 ]
 	wait
@@ -241,7 +241,7 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "an interrupted recording can still be turned into a snapshot" {
-	gpumemsnap record --sim -q "$actor" alloc:1 alloc:2 sleep:20000 3>\&- \&
+	gpumemsnap record --sim -q "$actor" alloc:1 alloc:2 sleep:20000 3>&- &
 	until_true has_spool
 	sleep 0.1
 	app=$(pgrep -P $!)
