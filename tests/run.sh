@@ -35,6 +35,8 @@ run_one() { # FILE: its TAP goes to $out/NAME.tap
 	*) timeout 600 "$1" ;;
 	esac >"$out/$name.tap" 2>&1 </dev/null
 	rc=$?
+	# cmocka's TAP calls a skipped test "not ok N # SKIP".
+	sed -i 's/^not ok \(.*# SKIP\)/ok \1/' "$out/$name.tap"
 	# A crash or a time-out must not pass for "no failures".
 	if [ $rc -ne 0 ] && ! grep -q '^not ok' "$out/$name.tap"; then
 		echo "not ok - $name ended with status $rc" >>"$out/$name.tap"
