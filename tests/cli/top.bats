@@ -43,21 +43,21 @@ wait_for() { # PATTERN: until the screen shows it
 }
 
 @test "without NVML and without recorded programs, top says so and succeeds" {
-	run gpumemsnap top --once
+	run gpumemsnap top --once 1
 	[ "$status" -eq 0 ]
 	[[ $output == *"no NVML here (libnvidia-ml.so.1"*"only recorded processes are known"* ]]
-	gpumemsnap top --format json | jq -e '.format == "gpumemsnap-top" and (.no_nvml | length > 0)'
+	gpumemsnap top --format json 1 | jq -e '.format == "gpumemsnap-top" and (.no_nvml | length > 0)'
 }
 
 @test "with NVML alone, top lists devices and processes" {
 	pid=2
 	world
-	LD_LIBRARY_PATH=$fake gpumemsnap top --format json >look.json
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json 1 >look.json
 	jq -e '.no_nvml == null and .driver == "580.95.05" and (.gpus | length) == 2' look.json
 	jq -e '.gpus[1] == {gpu: 1, name: "NVIDIA Other", uuid: "GPU-11111111-2222-3333-4444-555555555555",
 		total: 150000000000, used: 3145728, free: 149367708672, busy_percent: 0}' look.json
 	jq -e '.processes[] | select(.pid == 1) | .gpu == 0 and .used == 104857600 and .recording == null' look.json
-	LD_LIBRARY_PATH=$fake gpumemsnap top --once | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once 1 | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
 }
 
 @test "a recorded program is shown in detail, exactly" {
