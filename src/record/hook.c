@@ -28,11 +28,12 @@ static uint64_t place(struct rec_lane *lane, const struct rec_about *a, struct r
 	return pool;
 }
 
-/* From time to time an allocation brings a look at what the device and the pool hold. The driver tells
- * only of the current device. */
+/* The first allocation, and one from time to time, brings a look at what the device and the pool hold; it
+ * stands behind the allocation, which it includes. The driver tells only of the current device. */
 static void samples(struct rec_lane *lane, const struct rec_event *ev, uint64_t pool, uint64_t now)
 {
-	if (ev->device < REC_DEVICES && ev->device == lane->thread->device && rec_due(now, rec_sampled_ns[ev->device], rec_options.sample))
+	if (ev->device < REC_DEVICES && ev->device == lane->thread->device &&
+	    (!rec_sampled_ns[ev->device] || rec_due(now, rec_sampled_ns[ev->device], rec_options.sample)))
 		rec_sample(lane, ev->device, now);
 	if (ev->pool && pool)
 		rec_pool_sample(lane, pool, ev->pool, ev->device, now);

@@ -90,10 +90,8 @@ static uint8_t look_up(struct rec_lane *lane)
 	t->device = (uint8_t)device;
 	t->context = rec_context(lane, (uintptr_t)ctx, t->device);
 	t->ctx_generation = generation;
-	if (!described[device]) {
+	if (!described[device])
 		describe(lane, t->device);
-		rec_sample(lane, t->device, rec_now());
-	}
 	return t->device;
 }
 
