@@ -169,10 +169,10 @@ tests: $(UNIT_BIN) $(FAKE_LIB) $(FAULT_BIN) $(STRESS_BIN) $(FUZZ_BIN)
 
 # --- what people type ----------------------------------------------------------------------
 check: need-check
-	$(Q)$(MAKE) --no-print-directory all tests
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests
 	$(Q)B=$(abspath $(B)) tests/run.sh
 demo: need-build
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all
 	$(Q)B=$(abspath $(B)) samples/demo.sh
 # Every fuzz target for a while, with libFuzzer; what it finds lies in build-fuzz.
 FUZZ_SECONDS ?= 30
