@@ -30,6 +30,7 @@ static void examine(struct report_device *d, const struct model *m, unsigned wan
 			frag_find(m, d->device, &d->frag);
 	}
 	oom_find(m, d->device, &d->ooms);
+	anomaly_find(m, d->device, &d->anomalies);
 	if (d->t->level == GMS_FRAMEWORK)
 		churn_segments(m, d->device, &d->churn);
 	if (wanted & REPORT_CHURN)
@@ -71,6 +72,7 @@ static void device_free(struct report_device *d)
 	space_free(&d->peak_space);
 	space_free(&d->end_space);
 	oom_free(&d->ooms);
+	anomaly_free(&d->anomalies);
 	for (by = 0; by < GROUP_BYS; by++)
 		group_free(&d->groups[by]);
 	if (d->accounting)

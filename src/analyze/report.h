@@ -7,6 +7,7 @@
 #define ANALYZE_REPORT_H
 
 #include "analyze/accounting.h"
+#include "analyze/anomaly.h"
 #include "analyze/churn.h"
 #include "analyze/frag.h"
 #include "analyze/group.h"
@@ -30,6 +31,7 @@ struct report_device {
 	struct frag frag;
 	struct pinned pinned; /* at the end */
 	struct ooms ooms;
+	struct anomaly_list anomalies;
 	struct churn churn;
 	struct coverage coverage;
 	struct groups groups[GROUP_BYS]; /* n == 0 where not asked for */

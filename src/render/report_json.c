@@ -162,6 +162,22 @@ static void anomalies(cJSON *device, const struct model *m, const struct report_
 	json_u64(o, "checksums_wrong", d->t->checksums_wrong);
 }
 
+static void anomaly_stacks(cJSON *device, const struct model *m, const struct report_device *d, size_t top)
+{
+	cJSON *list = json_array(device, "anomaly_stacks");
+	size_t i;
+
+	for (i = 0; i < d->anomalies.n && (!top || i < top); i++) {
+		const struct anomaly_row *r = &d->anomalies.rows[i];
+		cJSON *o = json_item(list);
+
+		json_text(o, "what", anomaly_name(r->what));
+		json_u64(o, "count", r->count);
+		json_i64(o, "first_event", totals_event(m, d->device, r->first_row));
+		json_stack(o, "stack", m, r->stack);
+	}
+}
+
 static void growth(cJSON *device, const struct model *m, const struct growth *g)
 {
 	static const char *const unit[] = {"step", "second", "event"};
@@ -352,6 +368,7 @@ static void one_device(cJSON *list, const struct report *r, const struct report_
 	leaks(o, m, d);
 	ooms(o, m, d);
 	anomalies(o, m, d);
+	anomaly_stacks(o, m, d, opt->top);
 	stack_rows(json_array(o, "peak_stacks"), m, m->history == HISTORY_NONE ? &(struct live){0} : &d->peak,
 	           opt->top);
 	stack_rows(json_array(o, "live_stacks"), m, &d->end, opt->top);

@@ -367,6 +367,27 @@ void section_oom(const struct section *s)
 		page_line(s->p, "  None.");
 }
 
+/* Where the recording began late, frees of what was there before are no anomaly. */
+void section_anomalies(const struct section *s)
+{
+	const struct anomaly_list *l = &s->d->anomalies;
+	size_t n = limit(s, l->n), i;
+	struct table t;
+
+	if (!l->n || s->r->m->history != HISTORY_COMPLETE)
+		return;
+	page_heading(s->p, "ANOMALIES");
+	table_begin(&t, "rlrl", "TIMES", "WHAT", "FIRST", "WHERE");
+	for (i = 0; i < n; i++) {
+		table_count(&t, l->rows[i].count);
+		table_cell(&t, "%s", anomaly_name(l->rows[i].what));
+		time_cell(&t, s, l->rows[i].first_t_ns);
+		stack_cell(&t, s, l->rows[i].stack);
+	}
+	table_end(&t, s->p);
+	rest(s, n, l->n);
+}
+
 void section_churn(const struct section *s)
 {
 	const struct churn *c = &s->d->churn;

@@ -161,6 +161,8 @@ static void sections(const struct section *base, unsigned wanted)
 		section_peak(&s);
 	if (wanted & SECTION_LEAKS)
 		section_leaks(&s);
+	if (!s.asked)
+		section_anomalies(&s);
 	if (wanted & SECTION_GROWTH)
 		section_growth(&s);
 	if (wanted & SECTION_FRAG)

@@ -45,6 +45,7 @@ void section_frag(const struct section *s);
 void section_oom(const struct section *s);
 void section_groups(const struct section *s, enum group_by by, const char *title);
 void section_stacks(const struct section *s);
+void section_anomalies(const struct section *s);
 void section_churn(const struct section *s);
 void section_accounting(const struct section *s); /* accounting_out.c */
 

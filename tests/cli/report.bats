@@ -1,21 +1,87 @@
 # report: what was found, as text and as JSON.
 
-small() { # a snapshot of three events
-	cat >"$BATS_TEST_TMPDIR/s.json" <<-'J'
-	{"format":"gpumemsnap","version":1,"meta":{"command":"./app","complete":true,"history":"complete"},
-	"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],"ops":["device.alloc","device.free"],
-	"strings":["","leak","app.c"],"frames":[[0,0,0,0],[1,2,7,0]],"stacks":[[],[1]],
-	"events":[
-	[10,0,0,4096,1000,0,1,0,0],
-	[20,0,0,8192,500,0,1,0,0],
-	[30,1,0,8192,0,0,0,0,0]]}
-	J
-	echo "$BATS_TEST_TMPDIR/s.json"
+setup() {
+	cd "$BATS_TEST_TMPDIR"
 }
 
+# A snapshot with these events ("[…],[…]"); further pieces of meta may be given.
+snap() { # EVENTS [META]
+	cat >s.json <<-J
+	{"format":"gpumemsnap","version":1,"meta":{"command":"./app","complete":true,"history":"complete"${2:+,$2}},
+	"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],
+	"ops":["device.alloc","device.free","pinned.alloc","managed.alloc"],
+	"strings":["","leak","app.c","twice"],"frames":[[0,0,0,0],[1,2,7,0],[3,2,9,0]],"stacks":[[],[1],[2]],
+	"events":[
+	$1]}
+	J
+}
+device() { gpumemsnap report -f json s.json | jq -c ".snapshots[0].devices[0] | $1"; }
+
+small="[10,0,0,4096,1000,0,1,0,0],[20,0,0,8192,500,0,1,0,0],[30,1,0,8192,0,0,0,0,0]"
+
 @test "the JSON report has exact numbers" {
-	run gpumemsnap report -f json "$(small)"
+	snap "$small"
+	[ "$(device '.requested | [.start,.peak,.peak_event,.peak_t_ns,.end]')" = "[0,1500,1,20,1000]" ]
+	[ "$(gpumemsnap report -f json s.json | jq -c '[.format,.version,.snapshots[0].source,.snapshots[0].complete]')" = '["gpumemsnap-report",1,"gpumemsnap",true]' ]
+}
+
+@test "managed and pinned memory are kinds of their own, not part of what the device is asked for" {
+	snap "$small,[40,2,0,65536,7000,0,1,0,0],[50,3,0,131072,8000,0,1,0,0]"
+	[ "$(device '[.requested.peak, .kinds.pinned.end_bytes, .kinds.managed.peak_bytes, .kinds.device.allocs]')" = "[1500,7000,8000,2]" ]
+}
+
+@test "an incomplete recording shows no leaks and says so" {
+	snap "$small"
+	sed -i 's/"complete":true/"complete":false/' s.json
+	[ "$(device '[.leaks, .leaks_doubt, .leaked_bytes]')" = '[[],"incomplete: leaks unreliable",null]' ]
+	run gpumemsnap report s.json
+	[[ $output == *"incomplete: leaks unreliable"* ]]
+	[[ $output != *"never freed"* ]]
+}
+
+@test "frees that fit nothing are counted with their stack and drive no number below zero" {
+	snap "$small,[40,1,0,8192,0,0,2,0,0],[50,1,0,777,0,0,2,0,0],[60,0,0,4096,10,0,2,0,0],[70,1,0,0,0,0,0,0,0]"
+	[ "$(device '[.requested.end, .anomalies.double_free, .anomalies.free_unknown, .anomalies.alloc_live, .anomalies.free_null]')" = "[10,1,1,1,1]" ]
+	[ "$(device '[.anomaly_stacks[] | [.what, .count, .first_event, .stack[0].function]]')" = \
+		'[["freed, but not live",2,3,"twice"],["allocated over live memory",1,5,"twice"]]' ]
+	run gpumemsnap report s.json
+	[[ $output == *ANOMALIES*"freed, but not live"*"twice app.c:9"* ]]
+}
+
+@test "more live bytes than the device has: a warning with both numbers" {
+	snap "[10,0,0,4096,3221225472,0,1,0,0],[20,0,0,8589934592,3221225472,0,1,0,0]" '"devices":[{"device":0,"name":"GPU","total":4294967296}]'
+	run gpumemsnap report s.json
+	[[ $output == *"More was live than the device has: 6.00 GiB of 4.00 GiB"* ]]
+}
+
+@test "addresses and sizes beyond 2^53 stay exact" {
+	snap "[10,0,0,144115188075855872,9007199254740993,0,1,0,0]"
+	[ "$(gpumemsnap report -f json s.json | grep -c '"end":.*9007199254740993')" -ge 1 ]
+}
+
+@test "an empty recording is told as one" {
+	snap ""
+	run gpumemsnap report s.json
 	[ "$status" -eq 0 ]
-	[ "$(jq -c '.snapshots[0].devices[0].requested | [.start,.peak,.peak_event,.peak_t_ns,.end]' <<<"$output")" = "[0,1500,1,20,1000]" ]
-	[ "$(jq -c '[.format,.version,.snapshots[0].source,.snapshots[0].complete]' <<<"$output")" = '["gpumemsnap-report",1,"gpumemsnap",true]' ]
+	[[ $output == *"Nothing was recorded"* ]]
+}
+
+@test "control characters of names never reach the terminal" {
+	snap "$small"
+	sed -i 's/"leak"/"le\\u001b[31mak"/' s.json
+	run gpumemsnap report s.json
+	[ "$status" -eq 0 ]
+	[[ $output != *$'\033'* ]]
+}
+
+@test "a condition that is none is a usage error" {
+	snap "$small"
+	run gpumemsnap report --where colour=red s.json
+	[ "$status" -eq 2 ]
+	[[ $output == *"filter 'colour=red'"* ]]
+}
+
+@test "a snapshot is also read from a pipe" {
+	snap "$small"
+	[ "$(cat s.json | gpumemsnap report -f json | jq '.snapshots[0].events')" = 3 ]
 }
