@@ -137,6 +137,13 @@ bool child_is_running(pid_t pid)
 	return running;
 }
 
+bool child_left_some(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void child_let_signals(struct child *c)
 {
 	sigset_t held;

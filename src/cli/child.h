@@ -33,6 +33,8 @@ int child_pause(struct child *c, int ms);
 bool child_ended(const struct child *c, pid_t pid, int *status);
 /* It exists and is no zombie. */
 bool child_is_running(pid_t pid);
+/* Are there processes that the child started and left behind? */
+bool child_left_some(void);
 /* From here on signals have their usual meaning for us. */
 void child_let_signals(struct child *c);
 void child_done(struct child *c);

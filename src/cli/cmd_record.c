@@ -288,7 +288,10 @@ static void write_wanted_snapshots(struct session *s)
 	spools_list_free(v, n);
 }
 
-/* A program may leave recorded processes running (a server that goes into the background). */
+/* A program may leave recorded processes running (a server that goes into the background). One that was
+ * left a moment ago may not have reached the GPU yet: it gets so long. */
+enum { GRACE_MS = 1000 };
+
 static size_t still_running(const struct session *s)
 {
 	struct spools_entry *v;
@@ -302,7 +305,7 @@ static size_t still_running(const struct session *s)
 
 static int wait_for_all(struct session *s)
 {
-	int status;
+	int status, grace;
 	size_t running;
 
 	sampler_look(s->sampler, true);
@@ -312,6 +315,10 @@ static int wait_for_all(struct session *s)
 		write_wanted_snapshots(s);
 	}
 	running = still_running(s);
+	for (grace = GRACE_MS; !running && grace > 0 && child_left_some(); grace -= TICK_MS) {
+		child_pause(&s->child, TICK_MS);
+		running = still_running(s);
+	}
 	if (running && !s->o->quiet)
 		fprintf(stderr,
 			"gpumemsnap: %s ended; waiting for %zu process%s that it left running (Ctrl-C: wait no longer)\n",
