@@ -357,13 +357,13 @@ static size_t text(uint64_t str, char *to, size_t size)
 static bool write_code(struct rec_lane *lane, uint64_t code, uint32_t id)
 {
 	const struct layout *l = &layout;
-	struct {
+	union {
 		struct spool_pycode head;
-		char names[2 * TEXT_MAX];
+		char room[sizeof(struct spool_pycode) + 2 * TEXT_MAX];
 	} record = {.head = {.w = {.kind = SPOOL_PYCODE}, .id = id, .version = l->version}};
 	uint64_t lines = word(code, l->code_lines), bytes = lines ? word(lines, l->bytes_size) : 0;
-	size_t file = text(word(code, l->code_file), record.names, TEXT_MAX);
-	size_t name = text(word(code, l->code_name), record.names + file, TEXT_MAX);
+	size_t file = text(word(code, l->code_file), record.head.bytes, TEXT_MAX);
+	size_t name = text(word(code, l->code_name), record.head.bytes + file, TEXT_MAX);
 
 	if (bytes > rec_head->chunk_bytes / 2) /* of a function so long its first line must do */
 		bytes = 0;
