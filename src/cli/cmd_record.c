@@ -158,8 +158,8 @@ static char *torch_options(const struct record_opts *o)
 
 /* What the program's environment gets from us. */
 struct environment {
-	struct child_variable v[8];
-	char *owned[8];
+	struct child_variable v[12];
+	char *owned[12];
 	size_t n;
 };
 
@@ -189,6 +189,7 @@ static int put_ours_before(struct environment *env, const char *name, const char
 	return 0;
 }
 
+/* Also for NVTX, whose ranges then come to the recorder as phases; another tool that was there before keeps them. */
 static int set_preload(struct environment *env, const struct record_opts *o, struct err *e)
 {
 	char *library = program_neighbour("libgpumemsnap.so", e), *cache = NULL, *both;
@@ -202,6 +203,8 @@ static int set_preload(struct environment *env, const struct record_opts *o, str
 		both = mem_printf("%s%s%s", library, cache ? ":" : "", cache ? cache : "");
 		put_before(env, "LD_PRELOAD", both);
 		free(both);
+		if (!getenv("NVTX_INJECTION64_PATH"))
+			set(env, "NVTX_INJECTION64_PATH", mem_strdup(library));
 	}
 	free(library);
 	free(cache);

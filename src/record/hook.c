@@ -61,7 +61,7 @@ static void put(struct rec_site site, enum gms_action action, const struct rec_a
 		rec_put_fail(lane, &ev, now, stack, (int)r, free, total);
 	else
 		rec_put(lane, &ev, now, stack, off);
-	if (action == GMS_A_ALLOC)
+	if (action == GMS_A_ALLOC && a->kind != GMS_K_POOL) /* a new pool has nothing yet */
 		samples(lane, &ev, pool, now);
 	rec_end(lane, saved);
 }

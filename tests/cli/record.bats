@@ -202,6 +202,23 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 	no_leftovers
 }
 
+@test "a program that runs with other privileges runs, and record says why there is nothing" {
+	[ "$(id -u)" -eq 0 ] || skip 'only root can make one'
+	local d
+	d=$(mktemp -d) && chmod 777 "$d"
+	cp -rL "$B/bin" "$B/lib" "$d"
+	cp "$(type -P true)" "$d/privileged"
+	chmod 4755 "$d/privileged"
+	cd "$d"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups ./bin/gpumemsnap record --sim ./privileged
+	cd "$BATS_TEST_TMPDIR"
+	rm -r "$d"
+	[[ "$output" == *setpriv:* ]] && skip 'no setpriv'
+	[[ "$output" == *"made no CUDA call"* ]] && skip 'setuid means nothing on this file system'
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"nothing was recorded: ./privileged runs with other privileges than yours"*"ignores preloading"* ]]
+}
+
 @test "a program without CUDA gets an empty snapshot and a word" {
 	run record true
 	[ "$status" -eq 0 ]

@@ -40,12 +40,20 @@ alloc:14 map:14 unmap:14 free:14" ]
 	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
 }
 
-@test "another process's memory is imported here, and never added to the owner's" {
+@test "another process's memory, and a graphics API's, is imported here and never added to the owner's" {
 	rec "$F/linked_share" ticket
 	[ "$status" -eq 0 ]
-	[ "$(rows device "$(ls s.*.json)")" = "alloc:1" ]
-	[ "$(rows imported "$(ls s.*.json)")" = "alloc:3 free:0" ]
-	[ "$(rows device)" = "alloc:3 free:0" ]
+	[ "$(rows device) $(rows async)" = "alloc:3 free:0 alloc:5 free:0" ]
+	mv s.*.json s.json
+	[ "$(rows device)" = "alloc:1" ]
+	[ "$(rows imported)" = "alloc:3 free:0 alloc:5 free:0 alloc:8 map:4 unmap:0 free:0" ]
+	[ "$(report_of '[.requested.peak, .requested.end, .kinds.imported.peak_bytes]')" = "[1048576,1048576,8388608]" ]
+	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
+}
+
+@test "a pool's reserved bytes are known from its first allocation on" {
+	rec "$F/linked_share" ticket
+	[ "$(rows pool)" = "alloc:0 info:32" ]
 }
 
 @test "a captured allocation is the graph's: no allocation of its own, but reserved bytes while it runs" {
