@@ -26,15 +26,21 @@ void flame_free(struct flame *f)
 
 void flame_add(struct flame *f, uint32_t stack, uint64_t value)
 {
+	flame_add_change(f, stack, value, 0);
+}
+
+void flame_add_change(struct flame *f, uint32_t stack, uint64_t value, uint64_t was)
+{
 	size_t n;
 
-	if (!value)
+	if (!value && !was)
 		return;
 	model_stack_frames(f->m, stack, &n);
 	f->total += value;
-	f->stacks++;
+	f->was += was;
+	f->stacks += value != 0;
 	*VEC_PUSH(f->entry, f->n_entries, f->cap_entries) = (struct flame_entry){
-	    .value = value, .stack = stack, .n = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n};
+	    .value = value, .was = was, .stack = stack, .n = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n};
 }
 
 /* Frames that are one node get one key: the first frame of the kind. */
@@ -88,7 +94,7 @@ static void fold_path(struct flame *f, struct flame_entry *e, const uint32_t *ke
 
 /* The children of the node in work. */
 struct group {
-	uint64_t total;
+	uint64_t total, was;
 	uint32_t key, frame;
 	size_t n, at; /* entries, and where they begin */
 	uint32_t order;
@@ -157,6 +163,8 @@ static void divide(struct building *b, const struct range *r)
 	for (size_t i = r->from; i < r->to; i++) {
 		const struct flame_entry *e = &b->f->entry[i];
 		if (ends(e, v->depth)) {
+			if (!e->value)
+				continue;
 			v->stack = v->self ? 0 : e->stack;
 			v->self += e->value;
 			if (e->n > v->depth && v->depth) {
@@ -167,6 +175,7 @@ static void divide(struct building *b, const struct range *r)
 		}
 		struct group *g = group_for(b, e, v->depth);
 		g->total += e->value;
+		g->was += e->was;
 		g->n++;
 	}
 	for (size_t i = 0; i < b->n; i++)
@@ -207,12 +216,15 @@ static void add_children(struct building *b, uint32_t node)
 		const struct group *g = &b->group[i];
 		if (g->total < b->least) {
 			f->node[node].small += g->total;
-			f->node[node].n_small++;
+			f->node[node].n_small += g->total != 0;
 			continue;
 		}
 		uint32_t id = (uint32_t)f->n;
-		*VEC_PUSH(f->node, f->n, f->cap) = (struct flame_node){
-		    .total = g->total, .parent = node, .frame = g->frame, .depth = f->node[node].depth + 1};
+		*VEC_PUSH(f->node, f->n, f->cap) = (struct flame_node){.total = g->total,
+		                                                            .was = g->was,
+		                                                            .parent = node,
+		                                                            .frame = g->frame,
+		                                                            .depth = f->node[node].depth + 1};
 		*(last ? &f->node[last].next : &f->node[node].child) = id;
 		last = id;
 		*VEC_PUSH(b->todo, b->n_todo, b->cap_todo) = (struct range){id, g->at - g->n, g->at};
@@ -228,7 +240,7 @@ void flame_build(struct flame *f, uint64_t least)
 		fold_path(f, &f->entry[i], key);
 	b.group_of = mem_zalloc(f->m->frames.n + 1, sizeof *b.group_of);
 	b.scratch = mem_alloc((f->n_entries + 1) * sizeof *b.scratch);
-	*VEC_PUSH(f->node, f->n, f->cap) = (struct flame_node){.total = f->total};
+	*VEC_PUSH(f->node, f->n, f->cap) = (struct flame_node){.total = f->total, .was = f->was};
 	*VEC_PUSH(b.todo, b.n_todo, b.cap_todo) = (struct range){0, 0, f->n_entries};
 	while (b.n_todo) {
 		struct range r = b.todo[--b.n_todo];

@@ -21,6 +21,7 @@ struct flame_options {
 
 struct flame_node {
 	uint64_t total, self;
+	uint64_t was;                 /* the total of what flame_add_change says it was before */
 	uint64_t small;               /* bytes of children below the least value */
 	uint32_t n_small;             /* and how many they are */
 	uint32_t parent, child, next; /* 0: none; children are sorted, largest first, then first seen first */
@@ -32,6 +33,7 @@ struct flame_node {
 struct flame {
 	struct flame_options opt;
 	uint64_t total, stacks; /* added with more than 0 */
+	uint64_t was;
 	/* after flame_build: */
 	struct flame_node *node;
 	size_t n, cap;
@@ -39,7 +41,7 @@ struct flame {
 	/* private */
 	const struct model *m;
 	struct flame_entry {
-		uint64_t value;
+		uint64_t value, was;
 		uint32_t stack;
 		uint32_t n; /* frames of its path */
 		size_t at;  /* of its path in `path`, if recursion is folded */
@@ -51,6 +53,8 @@ struct flame {
 
 void flame_begin(struct flame *f, const struct model *m, const struct flame_options *opt);
 void flame_add(struct flame *f, uint32_t stack, uint64_t value);
+/* The same with what it was before: it is summed up beside the totals and changes nothing else. */
+void flame_add_change(struct flame *f, uint32_t stack, uint64_t value, uint64_t was);
 /* Nodes are made for totals of at least `least`; once. */
 void flame_build(struct flame *f, uint64_t least);
 void flame_free(struct flame *f);

@@ -1,6 +1,7 @@
-/* cmd_diff.c: gpumemsnap diff: what changed from one recording to another. */
+/* cmd_diff.c: gpumemsnap diff: what changed from one recording to another, as text, JSON or a picture. */
 #include "analyze/diff.h"
 #include "base/mem.h"
+#include "cli/diff_picture.h"
 #include "cli/narrowing.h"
 #include "cli/options.h"
 #include "cli/snapshot.h"
@@ -15,6 +16,8 @@ struct options {
 	const char *format;
 	uint64_t top, width;
 	struct narrowing narrowing;
+	const char *at;
+	struct drawing drawing;
 };
 
 static const struct option_row rows[] = {
@@ -23,7 +26,16 @@ static const struct option_row rows[] = {
     {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "stacks per device (default 15, in JSON all; 0: all)"},
     NARROWING_OPTIONS(offsetof(struct options, narrowing)),
     {"width", 'w', OPT_U64, offsetof(struct options, width), "COLUMNS",
-     "width of the text (default: the terminal's)"},
+     "width of the text (default: the terminal's), or of the picture in pixels"},
+    {"flame", 0, OPT_STRING, offsetof(struct options, drawing.output), "FILE",
+     "draw a differential flame graph (PNG) there instead; - is standard output"},
+    {"at", 0, OPT_CHOICE, offsetof(struct options, at), "peak|end", "which instant --flame draws (default peak)"},
+    {"theme", 0, OPT_CHOICE, offsetof(struct options, drawing.theme), "light|dark", "its colours (default light)"},
+    {"scale", 0, OPT_REAL, offsetof(struct options, drawing.scale), "FACTOR",
+     "size of its text and lines (default: width / 1200)"},
+    {"title", 0, OPT_STRING, offsetof(struct options, drawing.title), "TEXT", "its heading"},
+    {"layout", 0, OPT_FLAG, offsetof(struct options, drawing.layout), NULL,
+     "print what it draws where as text, no PNG"},
     {0},
 };
 
@@ -57,6 +69,17 @@ static void compare(const struct options *o, const struct model *const m[2])
 	totals_free(&totals[1]);
 }
 
+/* The device asked for, else the one whose peak in B is highest. */
+static int draw(struct options *o, const struct model *a, struct model *b, struct err *e)
+{
+	const struct model *busier = b->ev.n || !a->ev.n ? b : a;
+	int device = snapshot_device(busier, NULL, e);
+
+	if (device < 0)
+		return -1;
+	return diff_picture(&o->drawing, a, b, (uint8_t)device, o->at && !strcmp(o->at, "end"), e);
+}
+
 static int diff_run(const struct command *self, int argc, char **argv, struct err *e)
 {
 	struct options o = {.format = "text", .top = UNSET};
@@ -71,6 +94,11 @@ static int diff_run(const struct command *self, int argc, char **argv, struct er
 		return 0;
 	if (argc != 2)
 		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
+	if ((o.at || o.drawing.theme || o.drawing.scale || o.drawing.title || o.drawing.layout) && !o.drawing.output)
+		return err_set(e, ERR_USAGE, NULL, -1, "--at and what a picture looks like need --flame FILE");
+	o.drawing.width = o.width;
+	if (o.drawing.output && drawing_check(&o.drawing, "diff", e))
+		return -1;
 	for (side = 0; side < 2 && !rc; side++) {
 		rc = snapshot_read(&m[side], argv[side], e);
 		if (!rc && narrowing_apply(&o.narrowing, &m[side], e)) {
@@ -80,7 +108,9 @@ static int diff_run(const struct command *self, int argc, char **argv, struct er
 		if (rc)
 			break;
 	}
-	if (!rc)
+	if (!rc && o.drawing.output)
+		rc = draw(&o, &m[0], &m[1], e);
+	else if (!rc)
 		compare(&o, both);
 	while (side-- > 0)
 		model_free(&m[side]);

@@ -2,14 +2,23 @@
 #ifndef RENDER_FLAME_H
 #define RENDER_FLAME_H
 
+#include "analyze/diff.h"
 #include "analyze/flame.h"
 #include "analyze/rank.h"
 #include "render/look.h"
+
+/* What a differential flame has besides: widths are what is, colours what that differs from. */
+struct flame_change {
+	const struct diff *diff;
+	const struct model *before; /* in whose terms the stacks of DIFF_A are */
+	bool end;                   /* what is compared is live at the end, not at the peak */
+};
 
 struct flame_picture {
 	const struct model *m;
 	struct flame *tree;      /* added to, not built yet: the layout knows what is too small */
 	const struct rank *rank; /* stacks with a colour of their own, or NULL */
+	const struct flame_change *change; /* or NULL */
 	const char *title, *subtitle;
 	bool count;  /* values are blocks, not bytes */
 	bool invert; /* the root on top */

@@ -55,7 +55,10 @@ static struct label label_of(const struct flame_plan *g, uint32_t node)
 		text_free(&where);
 	}
 	l.n = strlen(l.name);
-	value_text(g, l.stats, sizeof l.stats, v->total);
+	if (g->f->change)
+		flame_change_words(g, l.stats, sizeof l.stats, node);
+	else
+		value_text(g, l.stats, sizeof l.stats, v->total);
 	return l;
 }
 
@@ -133,6 +136,8 @@ static uint32_t fill_of(struct flame_plan *g, const struct flame_box *b)
 
 	if (b->kind == BOX_SMALLER)
 		return pal->merged;
+	if (g->f->change)
+		return flame_change_fill(g, b->node);
 	if (!b->node)
 		return palette_mix(pal->page, pal->merged, 70);
 	if (v->frame == FLAME_NO_STACK)
@@ -333,6 +338,9 @@ static void notes(const struct flame_plan *g, struct text *t)
 		folded |= g->box[i].kind == BOX_FRAME && g->box[i].count;
 		smaller |= g->box[i].kind == BOX_SMALLER;
 	}
+	if (g->f->change)
+		text_puts(t, "Red grew and blue shrank from A to B, by as much as the scale says; widths are B's, "
+		             "and the amounts are B's and the change. ");
 	text_printf(t, "A box is a function, as wide as the %s allocated by it and by what it called; ",
 	            g->f->count ? "number of blocks" : "bytes");
 	text_puts(t, g->tree->opt.reverse
@@ -345,8 +353,8 @@ static void notes(const struct flame_plan *g, struct text *t)
 	if (g->tree->opt.fold)
 		text_puts(t, "Recursion is folded: a turn that repeats is drawn once. ");
 	if (folded)
-		text_puts(t, "\"+9\" stands for nine frames in a row that are folded into the box (--full "
-		             "draws them). ");
+		text_printf(t, "\"+9\" stands for nine frames in a row that are folded into the box%s. ",
+		            g->f->change ? "" : " (--full draws them)");
 	if (g->rows_wanted > g->rows)
 		text_printf(t, "%s more levels do not fit in the picture's height. ",
 		            text_count(count, (uint64_t)(g->rows_wanted - g->rows)));
@@ -363,7 +371,8 @@ static int footer(struct flame_plan *g, bool draw, int y)
 	struct text t = {0};
 	int pitch = look_px(&g->l, 16);
 
-	y = colour_legend(g, draw, y + look_px(&g->l, 12)) + look_px(&g->l, 6);
+	y += look_px(&g->l, 12);
+	y = (g->f->change ? flame_change_legend(g, draw, y) : colour_legend(g, draw, y)) + look_px(&g->l, 6);
 	y = name_legend(g, draw, y);
 	notes(g, &t);
 	y += pitch * picture_wrap(g->p, "note", -1, g->l.margin, y + look_px(&g->l, 11), g->width, pitch, 6,
@@ -402,13 +411,14 @@ static void fit_rows(struct flame_plan *g, const struct look_options *o)
 		g->rows = rows;
 }
 
-static void say_nothing_is_live(struct picture *p, const struct look *l, const struct flame_picture *f, int y)
+static void say_nothing_is_live(struct flame_plan *g, int y)
 {
-	y += look_px(l, 40);
-	picture_puts(p, "empty", -1, p->w / 2, y, PIC_CENTRE, &l->text,
-	             f->count ? "no block is live here: nothing to draw"
-	                      : "no memory is live here: nothing to draw");
-	p->h = y + look_px(l, 40);
+	y += look_px(&g->l, 40);
+	picture_puts(g->p, "empty", -1, g->p->w / 2, y, PIC_CENTRE, &g->l.text,
+	             g->f->count ? "no block is live here: nothing to draw"
+	                         : "no memory is live here: nothing to draw");
+	y += look_px(&g->l, 40);
+	g->p->h = g->f->change ? flame_change_legend(g, true, y) + g->l.margin : y;
 }
 
 void flame_layout(struct picture *p, const struct flame_picture *f, const struct look_options *o,
@@ -425,13 +435,14 @@ void flame_layout(struct picture *p, const struct flame_picture *f, const struct
 	g.pad = look_px(&g.l, 4);
 	g.top = look_heading(p, &g.l, true, title, f->subtitle);
 	if (!f->tree->total) {
-		say_nothing_is_live(p, &g.l, f, g.top);
+		say_nothing_is_live(&g, g.top);
 		return;
 	}
 	/* The least value that is as wide as the least box. */
 	unsigned __int128 least = (unsigned __int128)f->tree->total * (unsigned)g.least;
 	flame_build(f->tree, (uint64_t)((least + (unsigned)g.width - 1) / (unsigned)g.width));
 	fit_rows(&g, o);
+	flame_change_scale(&g);
 	int bottom = g.top + g.rows * g.pitch;
 	p->h = footer(&g, false, bottom) + g.l.margin;
 	if (o->height && p->h < (int)o->height) {

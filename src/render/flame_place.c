@@ -38,7 +38,7 @@ static void add_box(struct flame_plan *g, enum box_kind kind, uint32_t node, uin
 
 static bool is_link(const struct flame_node *v, const struct flame_node *all)
 {
-	return v->child && !all[v->child].next && all[v->child].total == v->total;
+	return v->child && !all[v->child].next && all[v->child].total == v->total && all[v->child].was == v->was;
 }
 
 enum code flame_code(struct flame_plan *g, uint32_t node, unsigned *worth)

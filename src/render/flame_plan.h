@@ -1,4 +1,5 @@
-/* flame_plan.h: a flame in the making, between flame_place.c (which box goes where) and flame_layout.c. */
+/* flame_plan.h: a flame in the making, between flame_place.c (which box goes where), flame_layout.c and
+ * flame_change.c (what is different in a differential one). */
 #ifndef RENDER_FLAME_PLAN_H
 #define RENDER_FLAME_PLAN_H
 
@@ -33,6 +34,7 @@ struct flame_plan {
 	uint32_t entry[MAX_ENTRIES]; /* the widest box of that name: its node */
 	int n_entries;
 	uint64_t names_left; /* shortened names that are in no entry */
+	uint64_t most;       /* the largest change of a drawn box */
 };
 
 /* Boxes for everything worth drawing; squeeze: how readily frames in a row are folded into one box (0: not at
@@ -42,5 +44,13 @@ void flame_place(struct flame_plan *g, int squeeze);
 uint32_t flame_skip(const struct flame_plan *g, uint32_t node, uint32_t n);
 /* Whose code a node is, and how much it tells (code.h). */
 enum code flame_code(struct flame_plan *g, uint32_t node, unsigned *worth);
+
+
+/* flame_change.c. First what the strongest colour stands for; then a box's colour, what is said behind its
+ * name, and below the boxes the scale and what is gone (the y below them is returned). */
+void flame_change_scale(struct flame_plan *g);
+uint32_t flame_change_fill(const struct flame_plan *g, uint32_t node);
+void flame_change_words(const struct flame_plan *g, char *buf, size_t size, uint32_t node);
+int flame_change_legend(struct flame_plan *g, bool draw, int y);
 
 #endif

@@ -110,6 +110,14 @@ uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t s
 	                       : PALETTE_CATEGORIES + (uint32_t)(hash_u64(stack) % (2 * PALETTE_CATEGORIES)));
 }
 
+uint32_t palette_change(const struct palette *p, int step)
+{
+	uint32_t end = step > 0 ? (p->dark ? 0xe8503f : 0xc9301f) : p->dark ? 0x4c9bf0 : 0x1f66b0;
+	int k = step < 0 ? -step : step;
+
+	return palette_mix(p->dark ? 0x3b424c : 0xe6e8eb, end, k * 100 / PALETTE_STEPS);
+}
+
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent)
 {
 	uint32_t out = 0;

@@ -35,6 +35,9 @@ uint32_t palette_shade(const char *name); /* which of the PALETTE_SHADES */
 uint32_t palette_category(uint32_t n);
 /* A stack's colour, the same in every picture of a recording. */
 uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t stack);
+/* What grew (step 1 to PALETTE_STEPS: red), shrank (below 0: blue) or stayed (0: grey). */
+#define PALETTE_STEPS 5
+uint32_t palette_change(const struct palette *p, int step);
 /* Part of the way from colour to another. */
 uint32_t palette_mix(uint32_t from, uint32_t to, int percent);
 /* Black or white, whichever reads better on it. */

@@ -44,3 +44,50 @@ setup() {
 	run gpumemsnap diff a.json nowhere.json
 	[ "$status" -eq 4 ] || [ "$status" -eq 3 ]
 }
+
+@test "--flame draws B's widths with the change from A, and what is gone by name" {
+	gpumemsnap diff a.json b.json --flame layout --layout
+	grep -qF '"5.18 KiB of GPU memory live at the peak, 3.91 KiB more than before (+307.7 %)"' layout
+	grep -qF 'meta Bytes "5300"' layout
+	grep -qF 'meta BytesBefore "1300"' layout
+	# load's line moved from 7 to 9, and it is still compared with what it was
+	grep -qF '"4.88 KiB · +3.91 KiB"' layout
+	grep -q '^text gone.amount#0 .*"−300 B"$' layout
+	grep -q '^text gone.name#0 .*"only_a app.c:60"$' layout
+	# the strip of what is gone has the scale of the boxes: 300 B are as wide as the 300 B of only_b
+	gone=$(awk '$1 == "rect" && $2 == "gone#0" {print $5}' layout)
+	new=$(awk -v id="$(awk '$NF == "\"only_b\"" {split($2, a, "#"); print "box#" a[2]}' layout)" '$1 == "rect" && $2 == id {print $5}' layout)
+	[ $((gone - new)) -ge -2 ] && [ $((gone - new)) -le 2 ]
+}
+
+@test "in a differential flame grown is red, shrunk is blue and the scale says by how much" {
+	gpumemsnap diff a.json b.json --flame up --layout
+	gpumemsnap diff b.json a.json --flame down --layout
+	root() { awk '$2 == "box#0" {print $7}' "$1"; }
+	[ "$(root up)" = "#c9301f" ]
+	[ "$(root down)" = "#1f66b0" ]
+	grep -q '^rect scale#10 .*#c9301f$' up
+	grep -q '^text scale.words#10 .*"+3.91 KiB"$' up
+	grep -q '^text scale.words#0 .*"−3.91 KiB"$' up
+	gpumemsnap diff a.json a.json --flame same --layout
+	[ "$(root same)" = "#e6e8eb" ]
+	grep -qF 'as much as before' same
+}
+
+@test "--flame writes a PNG, the text stays away" {
+	run gpumemsnap diff a.json b.json --flame out.png --at end --theme dark --width 800
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	[ "$(head -c 8 out.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+	gpumemsnap diff a.json b.json --flame - >out2.png
+	[ "$(head -c 8 out2.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+	run gpumemsnap diff a.json b.json --theme dark
+	[ "$status" -eq 2 ]
+}
+
+@test "a B of which nothing is live still names what is gone" {
+	jq -c '.events = [[10,0,0,4096,1000,0,1,0,0],[20,1,0,4096,0,0,0,0,0]]' a.json >gone.json
+	gpumemsnap diff a.json gone.json --flame layout --layout --at end
+	grep -qF '"no memory is live here: nothing to draw"' layout
+	grep -q '^text gone.name#0 .*"load app.c:7"$' layout
+}

@@ -1,4 +1,5 @@
 /* test_flame.c: stacks merged into a tree, and where the boxes of its picture go. */
+#include "analyze/diff_tree.h"
 #include "analyze/flame.h"
 #include "base/mem.h"
 #include "models.h"
@@ -54,6 +55,73 @@ static void totals_of_a_node_are_its_own_and_its_childrens(void **state)
 	}
 	flame_free(&f);
 	model_free(&m);
+}
+
+static void what_was_before_is_summed_and_takes_no_room(void **state)
+{
+	struct model m;
+	struct flame f;
+
+	(void)state;
+	model_init(&m, "test");
+	flame_begin(&f, &m, &plain);
+	flame_add_change(&f, site(&m, "a", "main"), 10, 4);
+	flame_add_change(&f, site(&m, "b", "main"), 0, 20);
+	flame_add_change(&f, site(&m, "c", "main"), 5, 0);
+	flame_build(&f, 1);
+	assert_int_equal(f.node[0].total, 15);
+	assert_int_equal(f.node[0].was, 24);
+	assert_int_equal(f.stacks, 2);
+	uint32_t caller = child_named(&f, 0, "main");
+	assert_int_equal(f.node[caller].was, 24);
+	assert_int_equal(f.node[child_named(&f, caller, "a")].was, 4);
+	assert_int_equal(f.node[child_named(&f, caller, "c")].was, 0);
+	assert_int_equal(child_named(&f, caller, "b"), 0);
+	assert_int_equal(f.node[caller].n_small, 0);
+	flame_free(&f);
+	model_free(&m);
+}
+
+/* A stack of one frame of a function on a line. */
+static uint32_t on_line(struct model *m, const char *function, uint32_t line)
+{
+	uint32_t frame = model_frame(
+	    m, &(struct frame){
+		   .function = model_cstring(m, function), .file = model_cstring(m, "app.c"), .line = line});
+
+	return model_stack(m, &frame, 1);
+}
+
+static void frames_of_another_recording_follow_their_lines(void **state)
+{
+	struct model a, b;
+	struct flame f;
+
+	(void)state;
+	model_init(&a, "a");
+	model_init(&b, "b");
+	model_cstring(&b, "so that numbers differ");
+	uint32_t moved = on_line(&b, "moved", 9), kept = on_line(&b, "kept", 5);
+	on_line(&b, "twice", 1);
+	on_line(&b, "twice", 2);
+	struct diff_row rows[] = {
+	    {.stack = {on_line(&a, "moved", 7)}, .has = {true}, .peak = {70}},
+	    {.stack = {on_line(&a, "kept", 5), kept}, .has = {true, true}, .peak = {50, 51}},
+	    {.stack = {on_line(&a, "twice", 3)}, .has = {true}, .peak = {30}},
+	    {.stack = {0, moved}, .has = {false, true}, .peak = {0, 90}},
+	};
+	size_t frames = b.frames.n;
+	flame_begin(&f, &b, &plain);
+	diff_tree_fill(&f, &b, &a, &(struct diff){.rows = rows, .n = 4}, false);
+	assert_int_equal(b.frames.n, frames + 2); /* only the lines that b does not have */
+	flame_build(&f, 1);
+	assert_int_equal(f.node[0].total, 141);
+	assert_int_equal(f.node[0].was, 150);
+	assert_int_equal(f.node[child_named(&f, 0, "moved")].was, 70);
+	assert_int_equal(f.node[child_named(&f, 0, "kept")].was, 50);
+	flame_free(&f);
+	model_free(&a);
+	model_free(&b);
 }
 
 static void what_is_below_the_least_value_is_summed(void **state)
@@ -391,6 +459,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(totals_of_a_node_are_its_own_and_its_childrens),
+	    cmocka_unit_test(what_was_before_is_summed_and_takes_no_room),
+	    cmocka_unit_test(frames_of_another_recording_follow_their_lines),
 	    cmocka_unit_test(what_is_below_the_least_value_is_summed),
 	    cmocka_unit_test(children_are_sorted_largest_first),
 	    cmocka_unit_test(reverse_begins_with_the_innermost_frame),
