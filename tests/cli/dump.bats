@@ -12,9 +12,9 @@ teardown() {
 }
 start() { # STEPS: sets app
 	gpumemsnap record --sim -q -o end.json "$actor" "$@" 3>&- >out &
-	for _ in {1..200}; do
+	for _ in {1..600}; do
 		grep -q ready out && break
-		sleep 0.05
+		sleep 0.1
 	done
 	app=$(pgrep -P $!)
 }
@@ -31,7 +31,7 @@ start() { # STEPS: sets app
 
 @test "a dump of a busy program is whole: every event's stack and thread is there" {
 	start print:ready pace:50 count:count
-	sleep 0.2
+	for _ in {1..600}; do [ "$(od -An -tu8 -N8 count 2>/dev/null || echo 0)" -gt 1000 ] && break; sleep 0.1; done
 	for i in 1 2 3 4 5; do
 		gpumemsnap dump -q -o now.json "$app"
 		jq -e '(.stacks | length) as $s | (.threads | length) as $t |

@@ -14,10 +14,10 @@ events() { # FILE OP: how many events of that kind.action
 	jq --arg op "$2" '(.ops | index($op)) as $o | [.events[] | select(.[1] == $o)] | length' "$1"
 }
 meta() { jq -r ".meta.$2" "$1"; }
-until_true() { # COMMAND: for at most 10 s
-	for _ in {1..200}; do
+until_true() { # COMMAND: for at most a minute, on a machine that may be busy
+	for _ in {1..600}; do
 		"$@" && return
-		sleep 0.05
+		sleep 0.1
 	done
 	return 1
 }
@@ -142,11 +142,12 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "two recordings at once never write one file" {
-	gpumemsnap record --sim -q "$actor" alloc:1 sleep:600 3>&- &
-	sleep 0.2
+	gpumemsnap record --sim -q "$actor" alloc:1 sleep:60000 3>&- &
+	until_true has_spool
 	run record "$actor" alloc:1
 	[[ "$output" == *"another recording is writing snapshot.json"* ]]
-	wait
+	kill -TERM $!
+	wait $! || true
 	set -- snapshot*.json
 	[ $# -eq 2 ]
 	[ ! -e snapshot.json.old ]
@@ -245,10 +246,11 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "the private directory can be read by its owner only" {
-	gpumemsnap record --sim -q "$actor" alloc:1 sleep:500 3>&- &
-	sleep 0.25
+	gpumemsnap record --sim -q "$actor" alloc:1 sleep:60000 3>&- &
+	until_true has_spool
 	[ "$(stat -c %a .snapshot.json.spool)" = 700 ]
-	wait
+	kill -TERM $!
+	wait $! || true
 	no_leftovers
 }
 
@@ -258,9 +260,8 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 }
 
 @test "an interrupted recording can still be turned into a snapshot" {
-	gpumemsnap record --sim -q "$actor" alloc:1 alloc:2 sleep:20000 3>&- &
-	until_true has_spool
-	sleep 0.1
+	gpumemsnap record --sim -q "$actor" alloc:1 alloc:2 print:ready sleep:60000 >ready 3>&- &
+	until_true grep -q ready ready
 	app=$(pgrep -P $!)
 	kill -9 $!
 	kill -9 "$app"

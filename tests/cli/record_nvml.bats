@@ -18,11 +18,18 @@ teardown() {
 begin() { # a recorded program that waits: $pid
 	gpumemsnap record -q --sim -o out.json "$B/tests/fault/linger" 60 <hold >ready 3>&- 9>&- &
 	exec 9>hold
-	for _ in $(seq 100); do grep -q ready ready 2>/dev/null && break; sleep 0.05; done
+	for _ in $(seq 600); do grep -q ready ready 2>/dev/null && break; sleep 0.1; done
 	pid=$(pgrep -P $! -x linger)
 }
+# NVML says from now on what stdin says, and was asked for it.
+world() {
+	cat >nvml.new
+	mv nvml.new nvml
+	: >nvml.looks
+	for _ in $(seq 600); do [ "$(stat -c %s nvml.looks)" -ge 2 ] && return 0; sleep 0.1; done
+	return 1
+}
 finish() {
-	sleep 0.5 # a sample or two
 	exec 9>&-
 	wait
 }
@@ -34,11 +41,8 @@ samples() {
 
 @test "samples of this and other processes are rows, where something changed" {
 	begin
-	printf '%s\n' "$device 900000 $name" "process $pid 500000 compute" 'process 1 300000 graphics' >nvml.new
-	mv nvml.new nvml
-	sleep 0.5
-	printf '%s\n' "$device 600000 $name" "process $pid 500000 compute" >nvml.new
-	mv nvml.new nvml
+	printf '%s\n' "$device 900000 $name" "process $pid 500000 compute" 'process 1 300000 graphics' | world
+	printf '%s\n' "$device 600000 $name" "process $pid 500000 compute" | world
 	finish
 	samples >s
 	init=$(tr -d '\n' </proc/1/comm)
@@ -49,8 +53,9 @@ samples() {
 }
 
 @test "a device that NVML does not know under its uuid has no samples" {
-	sed 's/GPU-7369/GPU-0000/' nvml >nvml.new && mv nvml.new nvml
+	sed -i 's/GPU-7369/GPU-0000/' nvml
 	begin
+	world <nvml
 	finish
 	[ -z "$(samples)" ]
 	gpumemsnap report --format json out.json | jq -e '.snapshots[0].devices[0].requested.peak == 100663296'

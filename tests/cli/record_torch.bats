@@ -143,7 +143,7 @@ rows() {
 	mkfifo hold
 	gpumemsnap record -q --sim --torch -o server.json python3 server.py <hold >ready 3>&- &
 	exec 9>hold
-	for _ in $(seq 100); do grep -q ready ready && break; sleep 0.05; done
+	for _ in $(seq 600); do grep -q ready ready && break; sleep 0.1; done
 	gpumemsnap dump -q -o now.json "$(pgrep -P $! | head -1)"
 	exec 9>&-
 	wait

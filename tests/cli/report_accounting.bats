@@ -45,12 +45,13 @@ adds_up='(.parts | map(.bytes) | add) == .sum and .sum + .remainder == .used'
 	echo "$device 100 $name" >nvml
 	gpumemsnap record -q --sim -o out.json "$B/tests/fault/linger" 60 <hold >ready 3>&- &
 	exec 9>hold
-	for _ in $(seq 100); do grep -q ready ready 2>/dev/null && break; sleep 0.05; done
+	for _ in $(seq 600); do grep -q ready ready 2>/dev/null && break; sleep 0.1; done
 	# 96 MiB of its own, 256 MiB of context, 7 MiB more; 50 MiB of somebody else
 	printf '%s\n' "$device 428867584 $name" "process $(pgrep -P $! -x linger) 376438784 compute" \
 		'process 1 52428800 compute' >nvml.new
 	mv nvml.new nvml
-	sleep 0.6
+	: >nvml.looks
+	for _ in $(seq 600); do [ "$(stat -c %s nvml.looks)" -ge 2 ] && break; sleep 0.1; done
 	exec 9>&-
 	wait
 	account out.json >a.json

@@ -19,7 +19,7 @@ linger() {
 	[ -x "$B/tests/fault/linger" ] || skip 'record was not built (no CUDA headers)'
 	gpumemsnap record -q --sim -o linger.json "$B/tests/fault/linger" 60 <hold >ready 3>&- 9>&- &
 	exec 9>hold
-	for _ in $(seq 100); do grep -q ready ready 2>/dev/null && break; sleep 0.05; done
+	for _ in $(seq 600); do grep -q ready ready 2>/dev/null && break; sleep 0.1; done
 	pid=$(pgrep -P $! -x linger)
 	[ -n "$pid" ]
 }
@@ -33,12 +33,23 @@ world() {
 		gpu GPU-11111111-2222-3333-4444-555555555555 150000000000 629145600 3145728 0 0 NVIDIA Other
 	END
 }
+# A terminal of 80 x 24 that runs a script (not a shell that is typed to: where its prompt appears is
+# a matter of chance). Afterwards it stays, so that the last screen can be seen.
+terminal() { # SCRIPT
+	command -v tmux >/dev/null || skip 'tmux is not installed'
+	printf '%s\n' "$1" 'exec sleep 600' >script
+	tmux -L "$screen" -f /dev/null new-session -d -x 80 -y 24 "sh script" 3>&- 9>&-
+}
 wait_for() { # PATTERN: until the screen shows it
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		tmux -L "$screen" capture-pane -p >shown && grep -qE "$1" shown && return 0
 		sleep 0.1
 	done
 	cat shown
+	return 1
+}
+wait_for_file() { # FILE: until it has something in it
+	for _ in $(seq 600); do [ -s "$1" ] && return 0; sleep 0.1; done
 	return 1
 }
 
@@ -88,8 +99,8 @@ wait_for() { # PATTERN: until the screen shows it
 	command -v tmux >/dev/null || skip 'tmux is not installed'
 	linger
 	world
-	tmux -L "$screen" -f /dev/null new-session -d -x 80 -y 24 \
-		"env LD_LIBRARY_PATH=$fake LC_ALL=C.UTF-8 FAKE_NVML=$FAKE_NVML $B/bin/gpumemsnap top -i 200ms 1 $pid 2>err; echo ended \$? >ended; sleep 5" 3>&- 9>&-
+	terminal "env LD_LIBRARY_PATH=$fake LC_ALL=C.UTF-8 FAKE_NVML=$FAKE_NVML $B/bin/gpumemsnap top -i 200ms 1 $pid 2>err
+		echo ended \$? >ended"
 	wait_for 'load_weights linger.c:'
 	[ "$(wc -l <shown)" -eq 24 ]
 	[ "$(wc -L <shown)" -le 80 ]
@@ -106,21 +117,26 @@ wait_for() { # PATTERN: until the screen shows it
 	wait_for 'PEAK'
 	[ "$(wc -l <shown)" -eq 16 ]
 	tmux -L "$screen" send-keys q
-	for _ in $(seq 50); do [ -s ended ] && break; sleep 0.1; done
+	wait_for_file ended
 	grep -qx 'ended 0' ended
 	[ ! -s err ]
 }
 
 @test "the terminal is put back when top is told to end" {
-	command -v tmux >/dev/null || skip 'tmux is not installed'
-	tmux -L "$screen" -f /dev/null new-session -d -x 80 -y 24 "sh" 3>&- 9>&-
-	tmux -L "$screen" send-keys "echo before; $B/bin/gpumemsnap top" Enter
+	terminal "trap : INT
+		echo before
+		$B/bin/gpumemsnap top
+		stty -a | tr ' ' '\\n' >modes
+		echo after"
 	wait_for 'gpumemsnap top [0-9:]+ '
+	[ "$(grep -c before shown)" -eq 0 ] # another screen
 	tmux -L "$screen" send-keys C-c
-	tmux -L "$screen" send-keys "stty -a | grep -o ' icanon'; stty -a | grep -o ' echo '; echo after" Enter
 	wait_for '^after'
-	grep -q '^before' shown
-	grep -q '^ icanon' shown
+	grep -qx before shown
+	[ "$(grep -c 'gpumemsnap top' shown)" -eq 0 ]
+	grep -qx icanon modes
+	grep -qx echo modes
+	grep -qx isig modes
 }
 
 @test "what is no process id is refused" {
