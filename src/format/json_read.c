@@ -2,6 +2,8 @@
  *
  * Files that we wrote have their events last, so they are read in one go. A file with its keys in
  * another order (sorted, say) is looked over first; then its parts are read as they need each other.
+ * Where only a table is missing before the events it is taken that the file has none: if it has, the
+ * file is read once more.
  */
 #include "base/mem.h"
 #include "format/json_reader.h"
@@ -342,28 +344,28 @@ JSON_TABLES
 static const struct part {
 	const char *key;
 	bool (*read)(struct json_reader *);
-	bool needed; /* before events can be read while the file is looked over */
+	enum { ANYWHERE, BEFORE_IF_AT_ALL, BEFORE } place; /* where it must be for events to be read in passing */
 } parts[] = {
-	{"format", read_format, true},
-	{"version", read_version, true},
-	{"strings", json_read_strings, true}, /* before anything else makes strings: so they keep their numbers */
-	{"meta", read_meta, false},
-	{"event_fields", read_event_fields, true},
-	{"table_fields", read_table_fields, true},
-	{"ops", read_ops, true},
-	{"settings", read_settings, false},
-	{"notes", read_notes, false},
-	{"frames", read_frames, true},
-	{"stacks", json_read_stacks, true},
-	{"threads", read_threads, true},
-	{"streams", read_streams, true},
-	{"pools", read_pools, true},
-	{"phases", read_phases, false},
-	{"blocks", read_blocks, false},
-	{"segments", read_segments, false},
-	{"initial", read_initial, true},
-	{"events", json_read_events, false},
-	{"failures", read_failures, false},
+	{"format", read_format, BEFORE},
+	{"version", read_version, BEFORE},
+	{"strings", json_read_strings, BEFORE_IF_AT_ALL}, /* before anything else makes strings: so they keep their numbers */
+	{"meta", read_meta, ANYWHERE},
+	{"event_fields", read_event_fields, BEFORE},
+	{"table_fields", read_table_fields, BEFORE_IF_AT_ALL},
+	{"ops", read_ops, BEFORE},
+	{"settings", read_settings, ANYWHERE},
+	{"notes", read_notes, ANYWHERE},
+	{"frames", read_frames, BEFORE_IF_AT_ALL},
+	{"stacks", json_read_stacks, BEFORE_IF_AT_ALL},
+	{"threads", read_threads, BEFORE_IF_AT_ALL},
+	{"streams", read_streams, BEFORE_IF_AT_ALL},
+	{"pools", read_pools, BEFORE_IF_AT_ALL},
+	{"phases", read_phases, ANYWHERE},
+	{"blocks", read_blocks, ANYWHERE},
+	{"segments", read_segments, ANYWHERE},
+	{"initial", read_initial, ANYWHERE},
+	{"events", json_read_events, ANYWHERE},
+	{"failures", read_failures, ANYWHERE},
 };
 #define N_PARTS (sizeof parts / sizeof *parts)
 enum { FORMAT = 0, AFTER_VERSION = 2, EVENTS = 18 }; /* their places in the list */
@@ -371,6 +373,8 @@ enum { FORMAT = 0, AFTER_VERSION = 2, EVENTS = 18 }; /* their places in the list
 struct places {
 	const unsigned char *at[N_PARTS]; /* where the value of each part begins; NULL: not in the file */
 	bool done[N_PARTS];
+	bool careful; /* read nothing before everything was seen */
+	bool guessed; /* events were read although something they may need was not seen before */
 };
 
 static bool read_parts(struct json_reader *r, struct places *p, size_t from, size_t to)
@@ -389,13 +393,15 @@ static bool read_parts(struct json_reader *r, struct places *p, size_t from, siz
 	return true;
 }
 
-static bool ready_for_events(const struct places *p)
+static bool ready_for_events(struct places *p)
 {
 	size_t i;
 
-	for (i = 0; i < N_PARTS; i++)
-		if (parts[i].needed && !p->at[i])
+	for (i = 0; i < N_PARTS; i++) {
+		if (p->careful || (parts[i].place == BEFORE && !p->at[i]))
 			return false;
+		p->guessed |= parts[i].place == BEFORE_IF_AT_ALL && !p->at[i];
+	}
 	return true;
 }
 
@@ -415,6 +421,8 @@ static bool visit(struct json_reader *r, struct places *p, const struct json_str
 		if (p->at[i])
 			return json_bad(r, r->s.p, "\"%s\" is there twice", parts[i].key);
 		p->at[i] = r->s.p;
+		if (p->done[EVENTS] && parts[i].place != ANYWHERE)
+			return false; /* guessed wrong */
 	}
 	if (i == EVENTS && ready_for_events(p)) {
 		value = r->s.p;
@@ -427,25 +435,24 @@ static bool visit(struct json_reader *r, struct places *p, const struct json_str
 	return json_settle(r);
 }
 
-static bool read_all(struct json_reader *r)
+static bool read_all(struct json_reader *r, struct places *p)
 {
-	struct places p = {0};
 	struct json_str key;
 	bool first = true;
 
 	if (json_open(&r->s, '{'))
 		while (json_next(&r->s, '}', &first) && json_key(&r->s, &key))
-			if (!visit(r, &p, &key))
+			if (!visit(r, p, &key))
 				return false;
 	if (!json_settle(r))
 		return false;
 	if (r->s.state == JSON_OK && json_space(&r->s))
 		return json_bad(r, r->s.p, "text behind its end");
-	if (!read_parts(r, &p, 0, AFTER_VERSION))
+	if (!read_parts(r, p, 0, AFTER_VERSION))
 		return false;
-	if (!r->cut && !(p.at[FORMAT] && p.at[EVENTS]))
-		return json_bad(r, r->s.begin, "it has no \"%s\"", p.at[FORMAT] ? "events" : "format");
-	return read_parts(r, &p, AFTER_VERSION, N_PARTS);
+	if (!r->cut && !(p->at[FORMAT] && p->at[EVENTS]))
+		return json_bad(r, r->s.begin, "it has no \"%s\"", p->at[FORMAT] ? "events" : "format");
+	return read_parts(r, p, AFTER_VERSION, N_PARTS);
 }
 
 /* What a file that is cut can still be trusted for. */
@@ -477,7 +484,18 @@ bool json_probe(const struct input *in)
 	return memmem(in->data, n, "\"gpumemsnap", 11) || memmem(in->data, n, "\"event_fields\"", 14);
 }
 
-int json_read(const struct input *in, struct model *m, struct err *e)
+static void reader_free(struct json_reader *r)
+{
+	free(r->strings.v);
+	free(r->frames.v);
+	free(r->stacks.v);
+	free(r->threads.v);
+	free(r->streams.v);
+	free(r->pools.v);
+	text_free(&r->s.scratch);
+}
+
+static bool read_once(const struct input *in, struct model *m, struct err *e, struct places *p)
 {
 	struct json_reader r = {.in = in, .m = m, .e = e};
 	bool good;
@@ -486,17 +504,27 @@ int json_read(const struct input *in, struct model *m, struct err *e)
 	r.s.end = in->data + in->n;
 	if (in->n > 3 && !memcmp(in->data, "\xef\xbb\xbf", 3))
 		r.s.p += 3;
-	good = read_all(&r);
+	good = read_all(&r, p);
 	if (good && r.cut)
 		settle_cut(&r);
 	else if (good && m->n_initial > m->ev.n)
 		good = json_bad(&r, in->data, "it has fewer events than \"initial\"");
-	free(r.strings.v);
-	free(r.frames.v);
-	free(r.stacks.v);
-	free(r.threads.v);
-	free(r.streams.v);
-	free(r.pools.v);
-	text_free(&r.s.scratch);
+	reader_free(&r);
+	return good;
+}
+
+int json_read(const struct input *in, struct model *m, struct err *e)
+{
+	struct places p = {0};
+	bool good = read_once(in, m, e, &p);
+
+	if (!good && p.guessed) {
+		const char *file = m->file;
+
+		p = (struct places){.careful = true};
+		model_free(m);
+		model_init(m, file);
+		good = read_once(in, m, e, &p);
+	}
 	return good ? 0 : -1;
 }

@@ -402,6 +402,49 @@ static void keys_may_come_in_any_order(void **state)
 	model_free(&m);
 }
 
+/* Every part once at the very end and once at the very beginning: the model must be the same. */
+static void a_part_may_come_before_or_after_all_others(void **state)
+{
+	static const char *const part[] = {
+	    "\"format\":\"gpumemsnap\"", "\"version\":1", "\"strings\":[\"\",\"main\",\"a.c\",\"late\"]",
+	    "\"table_fields\":{\"frames\":[\"file\",\"function\"]}", "\"event_fields\":[\"t_ns\",\"op\",\"device\","
+	    "\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\"]", "\"ops\":[\"device.alloc\",\"device.free\"]",
+	    "\"frames\":[[0,0],[2,1]]", "\"stacks\":[[],[1]]", "\"threads\":[[0,0],[77,3]]",
+	    "\"streams\":[[0,null],[9,0]]", "\"pools\":[[0,0,0,null,0],[5,0,0,0,0]]",
+	    "\"phases\":[[3,0,1,0,1,9]]", "\"initial\":1",
+	    "\"events\":[[0,0,0,4096,512,1,1,1,1],[1,0,0,8192,256,0,0,0,0],[2,1,0,4096,0,0,0,0,0]]"};
+	enum { N = sizeof part / sizeof *part };
+	char *first = NULL, *again;
+	size_t i, k, n_first = 0, n;
+	struct model m;
+	struct err e;
+
+	(void)state;
+	for (i = 0; i < 2 * N + 1; i++) {
+		struct text t = {0};
+
+		text_printf(&t, "{%s", i % 2 ? part[i / 2] : "");
+		for (k = 0; k < N; k++)
+			if (i == 2 * N || k != i / 2)
+				text_printf(&t, "%s%s", t.n > 1 ? "," : "", part[k]);
+		text_printf(&t, "%s%s}", i % 2 || i == 2 * N ? "" : ",", i % 2 || i == 2 * N ? "" : part[i / 2]);
+		assert_int_equal(from_text(&m, t.s, t.n, &e), 0);
+		again = to_text(&m, &n);
+		if (!first) {
+			first = again;
+			n_first = n;
+			assert_true(m.ev.n == 3 && m.n_initial == 1 && m.threads[m.ev.thread[0]].tid == 77);
+		} else {
+			assert_int_equal(n, n_first);
+			assert_memory_equal(first, again, n);
+			free(again);
+		}
+		model_free(&m);
+		text_free(&t);
+	}
+	free(first);
+}
+
 static void unknown_ops_fields_and_parts_are_kept_apart(void **state)
 {
 	const char *s = "{\"format\":\"gpumemsnap\",\"future\":{\"a\":[1,{\"]\":2}]},\"event_fields\":"
@@ -579,6 +622,7 @@ int main(void)
 		cmocka_unit_test(a_reformatted_snapshot_means_the_same),
 		cmocka_unit_test(whole_numbers_written_as_floats_are_read),
 		cmocka_unit_test(keys_may_come_in_any_order),
+		cmocka_unit_test(a_part_may_come_before_or_after_all_others),
 		cmocka_unit_test(unknown_ops_fields_and_parts_are_kept_apart),
 		cmocka_unit_test(references_to_nowhere_are_refused_with_their_place),
 		cmocka_unit_test(damage_is_named_with_its_place),
