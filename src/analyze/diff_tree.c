@@ -70,7 +70,8 @@ void diff_tree_fill(struct flame *f, struct model *b, const struct model *a, con
 		const struct diff_row *r = &d->rows[i];
 		const uint64_t *bytes = end ? r->end : r->peak;
 		if (bytes[DIFF_A] || bytes[DIFF_B])
-			flame_add_change(f, r->has[DIFF_B] ? r->stack[DIFF_B] : stack_in_b(&t, r->stack[DIFF_A]),
+			flame_add_change(f,
+			                 r->has[DIFF_B] ? r->stack[DIFF_B] : stack_in_b(&t, r->stack[DIFF_A]),
 			                 bytes[DIFF_B], bytes[DIFF_A]);
 	}
 	map64_free(&t.by_name);

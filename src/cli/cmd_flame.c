@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 struct flame_opts {
-	const char *at, *by, *device;
+	const char *at, *device;
+	struct option_list by;
 	bool invert, reverse, fold, merge_lines, full;
 	struct drawing drawing;
 };
@@ -21,7 +22,8 @@ struct flame_opts {
 static const struct option_row flame_options[] = {
     {"at", 0, OPT_STRING, offsetof(struct flame_opts, at), "peak|end|total|TIME",
      "which instant; total: everything allocated (default peak)"},
-    {"by", 0, OPT_CHOICE, offsetof(struct flame_opts, by), "bytes|count", "what widths mean (default bytes)"},
+    {"by", 0, OPT_LIST, offsetof(struct flame_opts, by), "bytes|count|function|file|module|phase",
+     "what widths mean, what a box is, or what is at the root (may be repeated; default bytes, function)"},
     {"device", 'd', OPT_STRING, offsetof(struct flame_opts, device), "N",
      "which device (default: the one with the highest peak)"},
     {"invert", 0, OPT_FLAG, offsetof(struct flame_opts, invert), NULL, "the outermost caller on top"},
@@ -69,9 +71,18 @@ static void write_title(struct text *t, const struct model *m, const struct mome
 		text_printf(t, "live %s", at->word);
 }
 
-static void write_subtitle(struct text *t, const struct model *m, uint8_t device, const struct moment *at,
-                           const struct flame *tree)
+static size_t stacks_with_bytes(const struct live *l)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->rows[i].bytes != 0;
+	return n;
+}
+
+static void write_subtitle(struct text *t, const struct model *m, uint8_t device, const struct moment *at)
+{
+	size_t stacks = stacks_with_bytes(&at->live);
 	const char *name = model_text(m, m->device[device].name);
 	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX];
 
@@ -79,35 +90,71 @@ static void write_subtitle(struct text *t, const struct model *m, uint8_t device
 	describe_when(t, m, device, at);
 	text_printf(t, " \xc2\xb7 %s bytes in %s block%s from %s stack%s", text_count(a, at->live.bytes),
 	            text_count(b, at->live.count), at->live.count == 1 ? "" : "s",
-	            text_count(c, tree->stacks), tree->stacks == 1 ? "" : "s");
+	            text_count(c, stacks), stacks == 1 ? "" : "s");
 }
 
-static int draw(const struct flame_opts *o, const struct model *m, uint8_t device, struct font *font,
-                struct err *e)
+/* What --by says. */
+struct by {
+	bool count, phases;
+	enum level level;
+};
+
+static int parse_by(const struct flame_opts *o, struct by *by, struct err *e)
+{
+	*by = (struct by){0};
+	for (size_t i = 0; i < o->by.n; i++) {
+		const char *word = o->by.v[i];
+		if (!strcmp(word, "bytes") || !strcmp(word, "count"))
+			by->count = *word == 'c';
+		else if (!strcmp(word, "phase"))
+			by->phases = true;
+		else if (!strcmp(word, "function") || !strcmp(word, "file") || !strcmp(word, "module"))
+			by->level = *word == 'm' ? LEVEL_MODULE : word[1] == 'i' ? LEVEL_FILE : LEVEL_FUNCTION;
+		else
+			return err_set(e, ERR_USAGE, NULL, -1,
+			               "--by: '%s' is not bytes, count, function, file, module or phase", word);
+	}
+	return 0;
+}
+
+static void fill(struct flame *tree, struct levels *levels, const struct moment *at, uint8_t device,
+                 const struct by *by)
+{
+	if (by->level == LEVEL_FUNCTION && !by->phases) {
+		for (size_t i = 0; i < at->live.n; i++)
+			flame_add(tree, at->live.rows[i].stack,
+			          by->count ? at->live.rows[i].count : at->live.rows[i].bytes);
+		return;
+	}
+	levels_fill(levels, tree, device, at->row, at->total, by->count);
+}
+
+static int draw(const struct flame_opts *o, const struct by *by, struct model *m, uint8_t device,
+                struct font *font, struct err *e)
 {
 	struct moment at;
 	struct flame tree;
+	struct levels levels;
 	struct rank rank;
 	struct picture p;
 	struct text title = {0}, subtitle = {0};
-	bool count = o->by && !strcmp(o->by, "count");
 
 	if (moment_find(&at, m, device, o->at, e))
 		return -1;
-	flame_begin(&tree, m, &(struct flame_options){o->reverse, o->fold, o->merge_lines});
-	for (size_t i = 0; i < at.live.n; i++)
-		flame_add(&tree, at.live.rows[i].stack,
-		          count ? at.live.rows[i].count : at.live.rows[i].bytes);
 	rank_make(&rank, m);
-	write_title(&title, m, &at, count);
-	write_subtitle(&subtitle, m, device, &at, &tree);
+	levels_make(&levels, m, by->level, by->phases, o->reverse);
+	flame_begin(&tree, m, &(struct flame_options){o->reverse, o->fold, o->merge_lines});
+	fill(&tree, &levels, &at, device, by);
+	write_title(&title, m, &at, by->count);
+	write_subtitle(&subtitle, m, device, &at);
 	flame_layout(&p,
 	             &(struct flame_picture){.m = m,
 	                                     .tree = &tree,
 	                                     .rank = &rank,
 	                                     .title = title.s,
 	                                     .subtitle = subtitle.s,
-	                                     .count = count,
+	                                     .levels = &levels,
+	                                     .count = by->count,
 	                                     .invert = o->invert,
 	                                     .full = o->full},
 	             &o->drawing.look, font);
@@ -123,6 +170,7 @@ static int draw(const struct flame_opts *o, const struct model *m, uint8_t devic
 	text_free(&title);
 	text_free(&subtitle);
 	flame_free(&tree);
+	levels_free(&levels);
 	live_free(&at.live);
 	return rc;
 }
@@ -130,22 +178,27 @@ static int draw(const struct flame_opts *o, const struct model *m, uint8_t devic
 static int flame_run(const struct command *self, int argc, char **argv, struct err *e)
 {
 	struct flame_opts o = {0};
+	struct by by;
 	struct font *font;
 	struct model m;
 	const char *path;
 	bool helped;
-	int rc = -1, device;
+	int rc, device;
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
 		return helped ? 0 : -1;
-	if (drawing_check(&o.drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
+	rc = parse_by(&o, &by, e);
+	free(o.by.v);
+	if (rc || drawing_check(&o.drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;
-	if (!snapshot_read(&m, path, e)) {
+	rc = snapshot_read(&m, path, e);
+	if (!rc) {
 		device = snapshot_device(&m, o.device, e);
+		rc = -1;
 		if (device >= 0)
-			rc = draw(&o, &m, (uint8_t)device, font, e);
+			rc = draw(&o, &by, &m, (uint8_t)device, font, e);
 		model_free(&m);
 	}
 	font_close(font);

@@ -16,8 +16,7 @@ static void write_title(struct text *t, const struct flame *f, bool end)
 	else
 		text_printf(t, "%s %s than before", text_bytes(by, more + less), more ? "more" : "less");
 	if (f->was && (less || more))
-		text_printf(t, " (%+.1f %%)",
-		            100.0 * ((double)f->total - (double)f->was) / (double)f->was);
+		text_printf(t, " (%+.1f %%)", 100.0 * ((double)f->total - (double)f->was) / (double)f->was);
 }
 
 static void write_subtitle(struct text *t, const struct model *a, const struct model *b, uint8_t device,

@@ -4,6 +4,7 @@
 
 #include "analyze/diff.h"
 #include "analyze/flame.h"
+#include "analyze/levels.h"
 #include "analyze/rank.h"
 #include "render/look.h"
 
@@ -19,6 +20,7 @@ struct flame_picture {
 	struct flame *tree;      /* added to, not built yet: the layout knows what is too small */
 	const struct rank *rank; /* stacks with a colour of their own, or NULL */
 	const struct flame_change *change; /* or NULL */
+	const struct levels *levels;       /* of the tree's stacks, if they are coarse, or NULL */
 	const char *title, *subtitle;
 	bool count;  /* values are blocks, not bytes */
 	bool invert; /* the root on top */

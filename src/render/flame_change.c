@@ -54,7 +54,10 @@ static void signed_amount(const struct flame_plan *g, char *buf, size_t size, in
 	char amount[TEXT_SIZE_MAX];
 	uint64_t n = magnitude(v);
 
-	snprintf(buf, size, "%s%s", v < 0 ? "\xe2\x88\x92" : v ? "+" : "\xc2\xb1",
+	snprintf(buf, size, "%s%s",
+	         v < 0 ? "\xe2\x88\x92"
+	         : v   ? "+"
+	               : "\xc2\xb1",
 	         g->f->count ? text_count(amount, n) : text_bytes(amount, n));
 }
 
@@ -65,7 +68,9 @@ void flame_change_words(const struct flame_plan *g, char *buf, size_t size, uint
 
 	signed_amount(g, change, sizeof change, change_of(g, node));
 	snprintf(buf, size, "%s \xc2\xb7 %s", text_bytes(now, v->total),
-	         !v->was ? "new" : change_of(g, node) ? change : "same");
+	         !v->was              ? "new"
+	         : change_of(g, node) ? change
+	                              : "same");
 }
 
 /* --- scale ---------------------------------------------------------------------------------- */
@@ -77,7 +82,8 @@ static void scale_words(struct flame_plan *g, int k, int x, int w, int y)
 	char words[TEXT_SIZE_MAX + 4];
 	enum pic_align align = k == PALETTE_STEPS ? PIC_RIGHT : k == -PALETTE_STEPS ? PIC_LEFT : PIC_CENTRE;
 
-	signed_amount(g, words, sizeof words, k < 0 ? -(int64_t)step_above(g, -k) : (int64_t)step_above(g, k));
+	signed_amount(g, words, sizeof words,
+	              k < 0 ? -(int64_t)step_above(g, -k) : (int64_t)step_above(g, k));
 	if (align == PIC_CENTRE &&
 	    font_width(g->p->font, s->face, s->size, words, strlen(words)) > w - look_px(&g->l, 6))
 		return;
@@ -93,8 +99,8 @@ static int draw_scale(struct flame_plan *g, bool draw, int y)
 	if (g->width < steps * w)
 		w = g->width / steps;
 	for (int k = -PALETTE_STEPS; draw && k <= PALETTE_STEPS; k++) {
-		picture_rect(g->p, "scale", k + PALETTE_STEPS, g->l.margin + (k + PALETTE_STEPS) * w, y, w - 1, h,
-		             palette_change(&g->l.pal, k));
+		picture_rect(g->p, "scale", k + PALETTE_STEPS, g->l.margin + (k + PALETTE_STEPS) * w, y,
+		             w - 1, h, palette_change(&g->l.pal, k));
 		scale_words(g, k, g->l.margin + (k + PALETTE_STEPS) * w, w, y + h + look_px(&g->l, 12));
 	}
 	return y + h + look_px(&g->l, 20);
@@ -147,8 +153,9 @@ static void draw_strip(struct flame_plan *g, const struct gone *v, size_t n, int
 		if (x - last < g->least && i + 1 < n)
 			continue;
 		if (x > last)
-			picture_rect(g->p, "gone", (int64_t)i, last, y, x - last > 3 ? x - last - 1 : x - last,
-			             h, palette_change(&g->l.pal, -PALETTE_STEPS));
+			picture_rect(g->p, "gone", (int64_t)i, last, y,
+			             x - last > 3 ? x - last - 1 : x - last, h,
+			             palette_change(&g->l.pal, -PALETTE_STEPS));
 		last = x;
 	}
 }
@@ -186,12 +193,12 @@ static int draw_gone(struct flame_plan *g, bool draw, int y)
 		for (size_t i = LISTED; i < n; i++)
 			left += v[i].bytes;
 		text_printf(&t, "Gone: %s%s", text_bytes(amount, sum),
-		            !strip                   ? ""
+		            !strip                 ? ""
 		            : sum > g->tree->total ? ", more than the boxes above together"
-		                                     : ", on the scale of the boxes above");
+		                                   : ", on the scale of the boxes above");
 		if (n > LISTED)
-			text_printf(&t, "; the largest are named, %s more were %s", text_count(count, n - LISTED),
-			            text_bytes(amount, left));
+			text_printf(&t, "; the largest are named, %s more were %s",
+			            text_count(count, n - LISTED), text_bytes(amount, left));
 		if (draw) {
 			picture_fit(g->p, "gone.title", -1, g->l.margin, y + look_px(&g->l, 11), g->width,
 			            &g->l.bold, t.s, t.n);

@@ -36,6 +36,22 @@ static void value_text(const struct flame_plan *g, char *buf, size_t size, uint6
 	}
 }
 
+static void write_where(const struct flame_plan *g, uint32_t frame, char *buf, size_t size)
+{
+	struct text where = {0};
+
+	code_where(g->f->m, frame, !g->tree->opt.merge_lines, &where);
+	snprintf(buf, size, "%s", where.s ? where.s : "");
+	text_free(&where);
+}
+
+static bool is_phase(const struct flame_plan *g, uint32_t node)
+{
+	uint32_t frame = g->tree->node[node].frame;
+
+	return node && frame != FLAME_NO_STACK && levels_original(g->f->levels, frame) == LEVELS_PHASE;
+}
+
 static struct label label_of(const struct flame_plan *g, uint32_t node)
 {
 	const struct flame_node *v = &g->tree->node[node];
@@ -49,10 +65,8 @@ static struct label label_of(const struct flame_plan *g, uint32_t node)
 		l.name = model_text(g->f->m, g->f->m->frames.v[v->frame].function);
 		if (!*l.name)
 			l.name = "??";
-		struct text where = {0};
-		code_where(g->f->m, v->frame, !g->tree->opt.merge_lines, &where);
-		snprintf(l.where, sizeof l.where, "%s", where.s ? where.s : "");
-		text_free(&where);
+		if (levels_original(g->f->levels, v->frame) == v->frame)
+			write_where(g, v->frame, l.where, sizeof l.where);
 	}
 	l.n = strlen(l.name);
 	if (g->f->change)
@@ -142,6 +156,8 @@ static uint32_t fill_of(struct flame_plan *g, const struct flame_box *b)
 		return palette_mix(pal->page, pal->merged, 70);
 	if (v->frame == FLAME_NO_STACK)
 		return pal->unknown;
+	if (is_phase(g, b->name))
+		return palette_phase(pal, model_text(g->f->m, g->f->m->frames.v[v->frame].function));
 	return palette_code(pal, flame_code(g, b->name, NULL),
 	                    model_text(g->f->m, g->f->m->frames.v[v->frame].function));
 }
@@ -267,7 +283,7 @@ static int colour_legend(struct flame_plan *g, bool draw, int y)
 			continue;
 		if (frame == FLAME_NO_STACK)
 			none = true;
-		else
+		else if (!is_phase(g, b->name))
 			used[flame_code(g, b->name, NULL)] = true;
 	}
 	for (int c = 0; c < CODES; c++)
@@ -328,6 +344,13 @@ static int name_legend(struct flame_plan *g, bool draw, int y)
 	return g->n_entries ? y + tallest * pitch + look_px(&g->l, 8) : y;
 }
 
+static const char *unit_of(const struct flame_plan *g)
+{
+	static const char *const unit[] = {"function", "file", "module"};
+
+	return unit[g->f->levels ? g->f->levels->level : LEVEL_FUNCTION];
+}
+
 static void notes(const struct flame_plan *g, struct text *t)
 {
 	char size[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
@@ -341,12 +364,14 @@ static void notes(const struct flame_plan *g, struct text *t)
 	if (g->f->change)
 		text_puts(t, "Red grew and blue shrank from A to B, by as much as the scale says; widths are B's, "
 		             "and the amounts are B's and the change. ");
-	text_printf(t, "A box is a function, as wide as the %s allocated by it and by what it called; ",
-	            g->f->count ? "number of blocks" : "bytes");
+	text_printf(t, "A box is a %s, as wide as the %s allocated by it and by what it called; ",
+	            unit_of(g), g->f->count ? "number of blocks" : "bytes");
 	text_puts(t, g->tree->opt.reverse
 	                 ? "the function that allocated is at the root, its callers follow outward. "
 	             : g->f->invert ? "callers are above what they called. "
 	                            : "callers are below what they called. ");
+	if (g->f->levels && g->f->levels->phases)
+		text_puts(t, "The boxes at the root are the phases in which memory was allocated. ");
 	if (smaller)
 		text_printf(t, "Boxes narrower than %d px (%s) are merged into a grey one. ", g->least,
 		            g->f->count ? text_count(count, least) : text_bytes(size, least));

@@ -46,6 +46,8 @@ enum code flame_code(struct flame_plan *g, uint32_t node, unsigned *worth)
 	uint32_t frame = g->tree->node[node].frame;
 
 	if (frame != FLAME_NO_STACK)
+		frame = levels_original(g->f->levels, frame);
+	if (frame < g->f->m->frames.n)
 		return code_of(&g->codes, g->f->m, frame, worth);
 	if (worth)
 		*worth = 4;

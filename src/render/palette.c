@@ -98,6 +98,12 @@ uint32_t palette_category(uint32_t n)
 	return tier == 1 ? palette_mix(rgb, 0xffffff, 45) : tier == 2 ? palette_mix(rgb, 0x000000, 35) : rgb;
 }
 
+uint32_t palette_phase(const struct palette *p, const char *name)
+{
+	return palette_mix(palette_category((uint32_t)(hash_bytes(name, strlen(name)) % PALETTE_CATEGORIES)),
+	                   p->page, 55);
+}
+
 uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t stack)
 {
 	uint32_t place = rank_of(r, stack);

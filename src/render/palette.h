@@ -33,6 +33,8 @@ uint32_t palette_shade(const char *name); /* which of the PALETTE_SHADES */
 /* The colour of the n-th most important thing; after 12 strong ones come 12 lighter and 12 darker, then
  * again. */
 uint32_t palette_category(uint32_t n);
+/* A phase's, by its name. */
+uint32_t palette_phase(const struct palette *p, const char *name);
 /* A stack's colour, the same in every picture of a recording. */
 uint32_t palette_stack(const struct palette *p, const struct rank *r, uint32_t stack);
 /* What grew (step 1 to PALETTE_STEPS: red), shrank (below 0: blue) or stayed (0: grey). */

@@ -1,6 +1,5 @@
 /* plot.c: time axis and phases. */
 #include "render/plot.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "render/axis.h"
 #include <stdlib.h>
@@ -89,8 +88,7 @@ static void draw_phase(const struct plot *g, const struct phase *p, int x0, int 
 	struct pic_style s = g->l->small;
 	int64_t ref = p - g->m->phases;
 	int pad = look_px(g->l, 3), gap = x1 - x0 > 3 ? 1 : 0, h = look_px(g->l, LANE) - look_px(g->l, 2);
-	uint32_t place = (uint32_t)(hash_bytes(name, strlen(name)) % PALETTE_CATEGORIES);
-	uint32_t rgb = palette_mix(palette_category(place), g->l->pal.page, 55);
+	uint32_t rgb = palette_phase(&g->l->pal, name);
 
 	picture_rect(g->p, "phase", ref, x0, y, x1 - x0 - gap, h, rgb);
 	s.rgb = palette_ink_on(rgb);

@@ -69,6 +69,24 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *'"6 blocks · 54.5 %"'* ]]
 }
 
+@test "--by file and module make boxes of those, --by phase puts phases at the root" {
+	run gpumemsnap flame --layout --by file "$snap"
+	[[ "$output" == *'"sim/grid.c"'* && "$output" == *'meta Bytes "2687500288"'* ]]
+	[[ "$output" == *"A box is a file"* && "$output" == *"in 11 blocks from 6 stacks"* ]]
+	run gpumemsnap flame --layout --by module "$snap"
+	[[ "$output" == *'"libcuda.so.1"'* && "$output" == *"A box is a module"* ]]
+	gpumemsnap flame --layout --by phase --by count "$snap" >layout
+	step=$(awk '$1 == "text" && $NF == "\"step\"" {split($2, a, "#"); print a[2]; exit}' layout)
+	# right above the root, in the colour that the timeline gives it
+	[ "$(awk -v b="box#$step" '$2 == b {print $4 + 36}' layout)" = "$(awk '$2 == "box#0" {print $4}' layout)" ]
+	[ "$(awk -v b="box#$step" '$2 == b {print $7}' layout)" = \
+		"$(gpumemsnap timeline --layout "$snap" | awk '$1 == "rect" && $2 == "phase#1" {print $7}')" ]
+	grep -qF '"(outside any phase)"' layout
+	run gpumemsnap flame --by colour "$snap"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"'colour' is not bytes, count, function, file, module or phase"* ]]
+}
+
 @test "the device with the highest peak is drawn unless told otherwise" {
 	run gpumemsnap flame --layout "$snap"
 	[[ "$output" == *"GPU 0 NVIDIA Test GPU"* ]]
