@@ -129,6 +129,10 @@ $(B)/samples/%: samples/%.c $(GUESTS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1 -lpthread
+$(B)/tests/fault/liblinked_%.so: tests/fault/liblinked_%.c $(GUESTS)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -shared -fPIC -Wl,-z,relro,-z,$* -MF $@.d -o $@ $< $(L)/sim/libcuda.so.1 -ldl
 $(B)/tests/fault/lib%.so: tests/fault/lib%.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -140,7 +144,7 @@ $(B)/tests/fault/linked_%: tests/fault/linked_%.c $(GUESTS)
 $(B)/tests/fault/%: tests/fault/%.c $(GUESTS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< -ldl -lpthread
+	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< -Wl,--enable-new-dtags,-rpath,'$$ORIGIN' -ldl -lpthread
 $(B)/tests/bench/%: tests/bench/%.c $(GUESTS) $(ALLOCATOR)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)

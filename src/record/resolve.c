@@ -32,7 +32,7 @@ struct image {
 	const ElfW(Half) *versions;
 };
 
-static const void *address(ElfW(Addr) base, ElfW(Addr) p)
+const void *rec_dynamic_address(uintptr_t base, uintptr_t p)
 {
 	return (const void *)(p < base ? base + p : p);
 }
@@ -47,7 +47,7 @@ static bool image_of(const struct dl_phdr_info *info, struct image *im)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; d && d->d_tag != DT_NULL; d++) {
-		const void *p = address(info->dlpi_addr, d->d_un.d_ptr);
+		const void *p = rec_dynamic_address(info->dlpi_addr, d->d_un.d_ptr);
 
 		if (d->d_tag == DT_STRTAB)
 			im->strings = p;
@@ -177,6 +177,11 @@ static void *driver_symbol(const char *symbol, bool load)
 	return h && next_dlsym ? next_dlsym(h, symbol) : NULL;
 }
 
+void *rec_driver_own(enum driver_row row)
+{
+	return driver_symbol(driver_fns[row].symbol, false);
+}
+
 /* Whoever comes after us in the global scope goes first: it may wrap the driver too. */
 static void *find_real(enum driver_row row, bool load)
 {
@@ -231,6 +236,7 @@ static void *answer(void *handle, const char *name, const char *version, const v
 	void *p;
 
 	rec_resolve_init();
+	rec_bind();
 	if (handle == RTLD_NEXT || !name || name[0] != 'c' || name[1] != 'u')
 		return &pass_on;
 	row = driver_by_symbol(name);
@@ -248,14 +254,6 @@ static void *answer(void *handle, const char *name, const char *version, const v
 		return rec_next(name); /* dlopen(NULL): as RTLD_DEFAULT */
 	return p;
 }
-
-#ifdef __clang__
-#define JUMP(call) __attribute__((musttail)) return call
-#define JUMPS
-#else
-#define JUMP(call) return call
-#define JUMPS	   __attribute__((optimize("O2")))
-#endif
 
 REC_EXPORT JUMPS void *dlsym(void *restrict handle, const char *restrict name)
 {

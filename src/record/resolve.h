@@ -19,10 +19,26 @@ bool rec_real_exists(enum driver_row row);
 /* Our function for a row; NULL for rows that pass through. */
 void *rec_wrapper(enum driver_row row);
 
+/* The driver's own function of a row, whoever else wraps it; NULL if no driver is loaded or it has none. */
+void *rec_driver_own(enum driver_row row);
+
 /* The next definition of a function after this library, for our wrappers of libc's. */
 void *rec_next(const char *name);
 void *rec_symbol(void *handle, const char *name); /* the real dlsym */
 /* A symbol of the first module whose file name begins so, whatever scope it is in; *size may be NULL. */
 void *rec_module_symbol(const char *file, const char *name, uint64_t *size);
+/* What a dynamic section's entry points to: libc leaves some as they are in the file. */
+const void *rec_dynamic_address(uintptr_t base, uintptr_t p);
+
+void rec_bind(void); /* bind.c: libraries opened with RTLD_DEEPBIND since the last look */
+
+/* A call that hands the caller's own return address on. */
+#ifdef __clang__
+#define JUMP(call) __attribute__((musttail)) return call
+#define JUMPS
+#else
+#define JUMP(call) return call
+#define JUMPS	   __attribute__((optimize("O2")))
+#endif
 
 #endif

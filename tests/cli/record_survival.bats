@@ -75,6 +75,22 @@ functions() {
 	done
 }
 
+@test "a library opened with RTLD_DEEPBIND that is itself linked with the driver is recorded" {
+	local how
+	for how in now lazy; do
+		rec "$F/deepbind" "$F/liblinked_$how.so" ${how#now}
+		[ "$status" -eq 0 ]
+		[ "$(jq -c '.ops as $o | [.events[] | select($o[.[1]] == "device.alloc") | .[4]]' s.json)" = "[1000,2000,3000]" ]
+		[ "$(events device.free)" -eq 1 ]
+	done
+}
+
+@test "dlopen looks where its caller's own search path says" {
+	rec "$F/deepbind" liblinked_now.so # beside the program, by its RUNPATH
+	[ "$status" -eq 0 ]
+	[ "$(events device.alloc)" -eq 3 ]
+}
+
 @test "the per-thread default stream is its own stream" {
 	rec "$F/routes" v2_ptsz 12000
 	[ "$status" -eq 0 ]
