@@ -36,6 +36,7 @@ struct whatif_trace { /* of one device */
 	size_t n_initial;       /* ops that only set up what was live before the recording: slots 0, 1, … */
 	uint64_t lower_bound;   /* peak of bytes in use, each request rounded to 512 */
 	uint64_t recorded_peak; /* reserved bytes as recorded, MODEL_UNKNOWN */
+	int64_t recorded_oom;   /* event of the first failure in the recording, -1: none */
 	uint64_t limit;         /* of reserved bytes, as garbage collection shows it; MODEL_UNKNOWN */
 	struct va_lesson *va;   /* where the driver put segments */
 };

@@ -86,6 +86,8 @@ static void collect_rows(struct compiler *k, enum gms_level level)
 		if (m->ev.device[row] != k->t->device)
 			continue;
 		if (level == GMS_FRAMEWORK ? block_level : gms_kind_info[of].level == GMS_DRIVER) {
+			if (GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FAIL && k->t->recorded_oom < 0)
+				k->t->recorded_oom = number;
 			k->rows[k->n] = (uint32_t)row;
 			k->number[k->n++] = number;
 		}
@@ -154,7 +156,7 @@ static void compile(struct whatif_trace *t, const struct model *m, uint8_t devic
 	struct compiler k = {.t = t, .f = f, .c = &m->ev, .d = {.m = m}, .probe = probe};
 	enum gms_level level = live_level(m, device);
 
-	*t = (struct whatif_trace){.m = m, .device = device, .recorded_peak = MODEL_UNKNOWN, .limit = limit};
+	*t = (struct whatif_trace){.m = m, .device = device, .recorded_peak = MODEL_UNKNOWN, .recorded_oom = -1, .limit = limit};
 	gma_sim_init(&k.d.sim, m->device[device].total);
 	k.slot_of = mem_alloc((m->ev.n + 1) * sizeof *k.slot_of);
 	memset(k.slot_of, 0xff, (m->ev.n + 1) * sizeof *k.slot_of);

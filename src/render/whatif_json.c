@@ -59,6 +59,23 @@ static void run(cJSON *list, const struct whatif_run *r, const struct model *m)
 	json_u64(o, "lower_bound", r->lower_bound);
 }
 
+/* The first failure in the recording itself. */
+static void recorded_oom(cJSON *root, const struct whatif *w)
+{
+	size_t i;
+	cJSON *o;
+
+	for (i = 0; i < w->n_traces && w->traces[i].recorded_oom < 0; i++)
+		;
+	if (i == w->n_traces) {
+		cJSON_AddNullToObject(root, "recorded_oom");
+		return;
+	}
+	o = json_object(root, "recorded_oom");
+	json_u64(o, "device", w->traces[i].device);
+	json_i64(o, "event", w->traces[i].recorded_oom);
+}
+
 void whatif_json(FILE *f, const struct whatif *w, const struct model *m)
 {
 	cJSON *root = cJSON_CreateObject(), *runs, *o;
@@ -78,5 +95,6 @@ void whatif_json(FILE *f, const struct whatif *w, const struct model *m)
 		cJSON_AddNullToObject(o, "conf");
 	json_u64(o, "saves_bytes", w->saves_bytes);
 	cJSON_AddBoolToObject(o, "avoids_oom", w->avoids_oom);
+	recorded_oom(root, w);
 	json_print(f, root);
 }

@@ -90,6 +90,27 @@ static void reasons(struct page *p, const struct whatif *w, const struct model *
 	text_free(&t);
 }
 
+/* What the recording cannot know. */
+static void caveats(struct page *p, const struct whatif *w)
+{
+	struct text t = {0};
+	char event[TEXT_SIZE_MAX];
+	size_t i;
+
+	if (w->traces[0].n_initial)
+		page_paragraph(p, INK_DIM, "  ", "The recording began late: what was allocated before is taken as requested at its start.");
+	for (i = 0; i < w->n_traces; i++) {
+		if (w->traces[i].recorded_oom < 0)
+			continue;
+		t.n = 0;
+		text_printf(&t, "GPU %u ran out of memory in the recording, at event %s: what the program would have asked for instead of what "
+			    "it did from there on is not known, and settings that avoid that may need more than is predicted.",
+			    w->traces[i].device, text_count(event, (uint64_t)w->traces[i].recorded_oom));
+		page_paragraph(p, INK_DIM, "  ", t.s);
+	}
+	text_free(&t);
+}
+
 void whatif_text(struct page *p, const struct whatif *w, const struct model *m)
 {
 	size_t per_trace = w->n_traces ? w->n_runs / w->n_traces : 0, i;
@@ -109,8 +130,7 @@ void whatif_text(struct page *p, const struct whatif *w, const struct model *m)
 		runs(p, w, i * per_trace, (i + 1) * per_trace);
 	}
 	page_line(p, "%s", "");
-	if (w->traces[0].n_initial)
-		page_paragraph(p, INK_DIM, "  ", "The recording began late: what was allocated before is taken as requested at its start.");
+	caveats(p, w);
 	reasons(p, w, m);
 	advice(p, w);
 }

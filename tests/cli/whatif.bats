@@ -39,6 +39,24 @@ predict() { # FILE: one line per real run
 	diff want got
 }
 
+@test "from the recording with expandable segments, which shows no cudaMalloc at all, too" {
+	predict "$data/../torch/mix1-expand.pickle.gz" >got
+	printf '%s\n' "${real[@]#*|}" >want
+	diff want got
+}
+
+@test "every complete snapshot at hand is replayed to the last event" {
+	local shared=${GPUMEMSNAP_SHARED:-$BATS_TEST_DIRNAME/../../../shared}/snapshots n=0 f
+	[ -d "$shared" ] || skip 'no further snapshots'
+	for f in "$shared"/*/*.pickle.xz; do
+		xz -dc "$f" >one.pickle
+		gpumemsnap whatif -c '' -f json one.pickle >out
+		jq -e '.fidelity | .matched == .events and .first_mismatch == null' out >/dev/null || { echo "$f"; jq -c .fidelity out; return 1; }
+		n=$((n + 1))
+	done
+	[ "$n" -gt 0 ]
+}
+
 @test "a recording is replayed to the last event under its own settings" {
 	for f in "$data"/*.gz "$data"/../torch/{expandable,leak,oom,streams,train,mix1}.pickle.gz; do
 		[ -e "$f" ] || continue
