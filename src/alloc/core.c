@@ -1,9 +1,6 @@
 /* core.c: serving a request and taking a block back. */
 #include "alloc/core_internal.h"
 
-/* The largest request taken seriously: beyond every address space there is. */
-#define TOO_MUCH (1ull << 56)
-
 void gma_core_on_note(struct gma_core *c, gma_noter f, void *ctx)
 {
 	c->note = f;
@@ -98,7 +95,7 @@ static struct gma_half *half_for(struct gma_core *c, struct gma_pool *pool, uint
 
 bool gma_core_would_fit(struct gma_core *c, const struct gma_request *q)
 {
-	uint64_t size = q->size < TOO_MUCH ? gma_round_size(&c->conf, q->size) : q->size;
+	uint64_t size = q->size < GMA_TOO_MUCH ? gma_round_size(&c->conf, q->size) : q->size;
 	struct gma_lane *l = gma_lane_find(half_for(c, q->pool, size), q->stream);
 
 	return l && best_fit(c, l, size);
@@ -222,7 +219,7 @@ int gma_core_malloc(struct gma_core *c, const struct gma_request *q, struct gma_
 	int r;
 
 	*out = NULL;
-	if (q->size >= TOO_MUCH || !q->size)
+	if (q->size >= GMA_TOO_MUCH || !q->size)
 		return GMA_INVALID_VALUE;
 	if (!c->captures)
 		gma_core_poll(c);

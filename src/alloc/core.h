@@ -14,6 +14,9 @@
 #include "alloc/conf.h"
 #include "gpumemalloc.h"
 
+/* Requests and addresses from here on are not taken seriously: beyond every address space there is. */
+#define GMA_TOO_MUCH (1ull << 57)
+
 struct gma_core;
 
 enum gma_state {

@@ -429,8 +429,10 @@ int gma_core_adopt(struct gma_core *c, uint64_t addr, uint64_t size, gma_stream 
 	struct fresh f;
 	size_t i;
 
+	if (!size || addr % GMA_MIN_BLOCK || size % GMA_MIN_BLOCK || addr >= GMA_TOO_MUCH || size >= GMA_TOO_MUCH)
+		return GMA_INVALID_VALUE;
 	for (i = 0; i < n; at = live[i].addr + live[i].size, i++)
-		if (live[i].addr < at || !live[i].size || live[i].size > size || live[i].addr - addr > size - live[i].size)
+		if (live[i].addr < at || !live[i].size || live[i].addr % GMA_MIN_BLOCK || live[i].size > size || live[i].addr - addr > size - live[i].size)
 			return GMA_INVALID_VALUE;
 	if (!l || !gma_room(c, &c->blocks, 2 * n + 4))
 		return GMA_NO_HOST_MEMORY;

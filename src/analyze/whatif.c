@@ -27,7 +27,7 @@ struct jobs {
 	struct job *v;
 	size_t n;
 	atomic_size_t next;
-	bool curves;
+	const struct bands_axis *axis;
 };
 
 static bool has_requests(const struct model *m, uint8_t device)
@@ -113,21 +113,21 @@ static void choose_confs(struct whatif *w, const struct whatif_options *o, const
 
 /* --- running ------------------------------------------------------------------------------------- */
 
-static void run_job(const struct job *j, bool curves)
+static void run_job(const struct job *j, const struct bands_axis *axis)
 {
 	struct gma_conf pool = j->conf;
 
 	switch (j->r->kind) {
 	case WHATIF_CACHING:
-		whatif_replay(j->t, &j->conf, j->r, curves);
+		whatif_replay(j->t, &j->conf, j->r, axis);
 		break;
 	case WHATIF_POOL:
 		pool.expandable = true;
 		pool.large_segment_size = 32 * GMA_MIB; /* the driver's pools grow by that much */
-		whatif_replay(j->t, &pool, j->r, curves);
+		whatif_replay(j->t, &pool, j->r, axis);
 		break;
 	case WHATIF_PLAIN:
-		whatif_plain(j->t, j->r, curves);
+		whatif_plain(j->t, j->r, axis);
 		break;
 	case WHATIF_OFFLINE:
 		whatif_offline(j->t, j->r);
@@ -141,7 +141,7 @@ static void *worker(void *arg)
 	size_t i;
 
 	while ((i = atomic_fetch_add(&jobs->next, 1)) < jobs->n)
-		run_job(&jobs->v[i], jobs->curves);
+		run_job(&jobs->v[i], jobs->axis);
 	return NULL;
 }
 
@@ -272,7 +272,7 @@ static void compile_all(struct whatif *w, const struct model *m, int device, con
 
 int whatif_make(struct whatif *w, const struct model *m, const struct whatif_options *o, struct err *e)
 {
-	struct jobs jobs = {.curves = o->curves};
+	struct jobs jobs = {.axis = o->axis};
 	struct gma_conf own;
 	int rc;
 

@@ -8,6 +8,7 @@
 #ifndef ANALYZE_WHATIF_H
 #define ANALYZE_WHATIF_H
 
+#include "analyze/bands.h"
 #include "base/err.h"
 #include "model/model.h"
 
@@ -72,7 +73,7 @@ struct whatif_run {
 	uint32_t first_oom_stack;
 	char oom_text[512];           /* why */
 	double fragmentation_at_peak; /* NAN if it makes no sense */
-	uint64_t *curve;              /* reserved bytes after each op, if asked for */
+	uint64_t *curve; /* per column of the axis asked for: the most reserved; MODEL_UNKNOWN after the end */
 };
 
 struct whatif_options {
@@ -80,7 +81,7 @@ struct whatif_options {
 	size_t n_conf;       /* 0: try a grid */
 	uint64_t device_mem; /* 0: as recorded, if known */
 	int device;          /* -1: all */
-	bool curves;
+	const struct bands_axis *axis; /* of curves, in events; NULL: none are wanted */
 	unsigned threads;
 };
 struct whatif {
@@ -100,14 +101,29 @@ struct whatif {
 int whatif_make(struct whatif *w, const struct model *m, const struct whatif_options *o, struct err *e);
 void whatif_free(struct whatif *w);
 
+/* The runs of a device worth a picture, at most max ≥ 2: the recording's own settings, and those asked for
+ * or else the best that differ from them and each other. The most reserved first. */
+size_t whatif_best(const struct whatif *w, size_t trace, bool asked, const struct whatif_run **best, size_t max);
+/* Per column, the most bytes in use, each request rounded to 512. */
+uint64_t *whatif_in_use(const struct whatif_trace *t, const struct bands_axis *x);
+
 /* Parts. */
 struct gma_conf;
+struct whatif_curve { /* being drawn, from the left */
+	const struct bands_axis *x; /* NULL: not wanted */
+	uint64_t *high, last;
+	int at;
+};
+void whatif_curve_begin(struct whatif_curve *c, const struct bands_axis *x);
+void whatif_curve_put(struct whatif_curve *c, const struct whatif_trace *t, uint32_t row, uint64_t value);
+uint64_t *whatif_curve_end(struct whatif_curve *c, bool through); /* the columns, to be freed */
 void whatif_compile(struct whatif_trace *t, const struct model *m, uint8_t device, const struct gma_conf *own,
 		    struct whatif_fidelity *f);
 void whatif_trace_free(struct whatif_trace *t);
 /* r->kind, device_mem and own are set; the rest is filled. */
-void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r, bool curve);
-void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, bool curve);
+void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r,
+		   const struct bands_axis *axis);
+void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, const struct bands_axis *axis);
 void whatif_offline(const struct whatif_trace *t, struct whatif_run *r);
 
 #endif

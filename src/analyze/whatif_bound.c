@@ -21,13 +21,14 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, bool curve)
+void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, const struct bands_axis *axis)
 {
 	uint64_t large = 0, shared = 0, in_use = 0, now;
 	uint64_t *size = mem_zalloc(t->n_slots + 1, sizeof *size); /* by slot; 0: not live */
+	struct whatif_curve curve;
 	size_t i;
 
-	r->curve = curve ? mem_zalloc(t->n + 1, sizeof *r->curve) : NULL;
+	whatif_curve_begin(&curve, axis);
 	r->lower_bound = t->lower_bound;
 	r->fragmentation_at_peak = NAN;
 	for (i = 0; i < t->n; i++) {
@@ -54,9 +55,9 @@ void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, bool curve
 			r->reserved_peak = now;
 		if (in_use > r->requested_peak)
 			r->requested_peak = in_use;
-		if (curve)
-			r->curve[i] = now;
+		whatif_curve_put(&curve, t, op->row, now);
 	}
+	r->curve = whatif_curve_end(&curve, i == t->n);
 	r->allocated_peak = r->reserved_peak;
 	free(size);
 }

@@ -120,16 +120,23 @@ static bool refuses(const struct compiler *k)
 	return !k->probe && (shows(k, SEGMENT(FREE)) || shows(k, SEGMENT(UNMAP)) || shows(k, BLOCK(FREE)) || shows(k, BLOCK(FAIL)));
 }
 
+/* Where the recording says that a segment is, if that can be. */
+static bool shows_place(struct compiler *k, uint8_t op, uint64_t *addr)
+{
+	if (!shows(k, op))
+		return false;
+	*addr = k->c->addr[k->rows[k->at]];
+	return *addr < GMA_TOO_MUCH && *addr % GMA_MIN_BLOCK == 0;
+}
+
 static int recorded_alloc(void *ctx, uint64_t size, uint64_t *addr)
 {
 	struct compiler *k = ctx;
 
 	if (refuses(k))
 		return GMA_OUT_OF_MEMORY;
-	if (shows(k, SEGMENT(ALLOC))) {
-		*addr = k->c->addr[k->rows[k->at]];
+	if (shows_place(k, SEGMENT(ALLOC), addr))
 		return GMA_OK;
-	}
 	*addr = k->d.sim.next;
 	k->d.sim.next += (size + GMA_SIM_GRANULE - 1) & ~(GMA_SIM_GRANULE - 1);
 	return GMA_OK;
@@ -147,10 +154,8 @@ static int recorded_reserve(void *ctx, uint64_t size, uint64_t *addr)
 {
 	struct compiler *k = ctx;
 
-	if (shows(k, SEGMENT(MAP))) {
-		*addr = k->c->addr[k->rows[k->at]];
+	if (shows_place(k, SEGMENT(MAP), addr))
 		return GMA_OK;
-	}
 	*addr = k->d.sim.next;
 	k->d.sim.next += size;
 	return GMA_OK;

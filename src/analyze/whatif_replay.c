@@ -179,12 +179,14 @@ static void begin(struct replay *p, const struct gma_conf *conf)
 	look_at_peak(p);
 }
 
-void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r, bool curve)
+void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r,
+		   const struct bands_axis *axis)
 {
 	struct replay p = {.t = t, .r = r};
+	struct whatif_curve curve;
 	size_t i;
 
-	r->curve = curve ? mem_zalloc(t->n + 1, sizeof *r->curve) : NULL;
+	whatif_curve_begin(&curve, axis);
 	r->lower_bound = t->lower_bound;
 	begin(&p, conf);
 	for (i = 0; i < t->n; i++) {
@@ -192,9 +194,10 @@ void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, st
 			continue; /* adopted */
 		if (!step(&p, &t->ops[i]))
 			break;
-		if (curve)
-			r->curve[i] = (uint64_t)gma_core_stats(p.d.core)->reserved_bytes[GMA_STAT_ALL].current;
+		whatif_curve_put(&curve, t, t->ops[i].row,
+				 (uint64_t)gma_core_stats(p.d.core)->reserved_bytes[GMA_STAT_ALL].current);
 	}
+	r->curve = whatif_curve_end(&curve, i == t->n);
 	conclude(&p);
 	gma_core_destroy(p.d.core);
 	va_delete(p.va);

@@ -1,8 +1,9 @@
 /* cmd_whatif.c: gpumemsnap whatif: what would this program have cost under other allocator settings? */
-#include "analyze/whatif.h"
-#include "cli/options.h"
+#include "cli/drawing.h"
 #include "cli/snapshot.h"
+#include "render/timeline.h"
 #include "render/whatif_out.h"
+#include "render/whatif_picture.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@ struct whatif_opts {
 	struct option_list conf;
 	uint64_t device_mem, jobs;
 	const char *device, *format;
+	struct drawing drawing; /* its output is --timeline */
 };
 
 static const struct option_row whatif_options[] = {
@@ -21,18 +23,61 @@ static const struct option_row whatif_options[] = {
     {"device", 'd', OPT_STRING, offsetof(struct whatif_opts, device), "N", "replay this device only"},
     {"format", 'f', OPT_CHOICE, offsetof(struct whatif_opts, format), "text|json", "what to print (default text)"},
     {"jobs", 'j', OPT_U64, offsetof(struct whatif_opts, jobs), "N", "replays at a time (default: one per processor)"},
+    {"timeline", 't', OPT_STRING, offsetof(struct whatif_opts, drawing) + offsetof(struct drawing, output), "FILE",
+     "draw what the best settings reserve, event by event (PNG)"},
+    DRAWING_LOOKS(offsetof(struct whatif_opts, drawing)),
     {0},
 };
 
-static int whatif_print(const struct whatif_opts *o, const struct model *m, struct err *e)
+static int draw(const struct whatif_opts *o, const struct whatif *w, const struct model *m,
+		const struct bands_axis *axis, struct err *e)
+{
+	struct whatif_picture pic = {.w = w, .m = m, .asked = o->conf.n > 0, .axis = *axis};
+	struct font *font;
+	struct picture p;
+	int rc;
+
+	if (!w->n_traces)
+		return err_set(e, ERR_INPUT, m->file, -1, "the recording has no allocations to replay: there is nothing to draw");
+	font = font_open(e);
+	if (!font)
+		return -1;
+	whatif_layout(&p, &pic, &o->drawing.look, font);
+	rc = drawing_save(&o->drawing, &p, e);
+	picture_free(&p);
+	font_close(font);
+	return rc;
+}
+
+static int print(const struct whatif_opts *o, const struct whatif *w, const struct model *m,
+		 const struct bands_axis *axis, struct err *e)
+{
+	struct page page;
+
+	if (o->drawing.output && draw(o, w, m, axis, e))
+		return -1;
+	if (o->drawing.output && !strcmp(o->drawing.output, "-"))
+		return 0; /* the picture has taken standard output */
+	if (!strcmp(o->format, "json")) {
+		whatif_json(stdout, w, m);
+	} else {
+		page_open(&page, stdout, 0);
+		whatif_text(&page, w, m);
+	}
+	return 0;
+}
+
+static int predict(const struct whatif_opts *o, const struct model *m, struct err *e)
 {
 	struct whatif_options options = {
 	    .conf = o->conf.v, .n_conf = o->conf.n, .device_mem = o->device_mem, .device = -1};
+	struct bands_axis axis = {.to = (int64_t)(m->ev.n - m->n_initial) + 1, .columns = timeline_plot(&o->drawing.look)};
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct whatif w;
-	struct page page;
+	int rc;
 
 	options.threads = (unsigned)(o->jobs && o->jobs < 256 ? o->jobs : processors > 0 ? (uint64_t)processors : 1);
+	options.axis = o->drawing.output ? &axis : NULL;
 	if (o->device) {
 		options.device = snapshot_device(m, o->device, e);
 		if (options.device < 0)
@@ -40,14 +85,9 @@ static int whatif_print(const struct whatif_opts *o, const struct model *m, stru
 	}
 	if (whatif_make(&w, m, &options, e))
 		return -1;
-	if (!strcmp(o->format, "json")) {
-		whatif_json(stdout, &w, m);
-	} else {
-		page_open(&page, stdout, 0);
-		whatif_text(&page, &w, m);
-	}
+	rc = print(o, &w, m, &axis, e);
 	whatif_free(&w);
-	return 0;
+	return rc;
 }
 
 static int whatif_run(const struct command *self, int argc, char **argv, struct err *e)
@@ -63,11 +103,12 @@ static int whatif_run(const struct command *self, int argc, char **argv, struct 
 	rc = 0;
 	if (helped)
 		goto out;
-	path = snapshot_path(self->name, argc, argv, e);
+	rc = o.drawing.output ? drawing_check(&o.drawing, "whatif --timeline -", e) : 0;
+	path = rc ? NULL : snapshot_path(self->name, argc, argv, e);
 	rc = path ? snapshot_read(&m, path, e) : -1;
 	if (rc)
 		goto out;
-	rc = whatif_print(&o, &m, e);
+	rc = predict(&o, &m, e);
 	model_free(&m);
 out:
 	free(o.conf.v);

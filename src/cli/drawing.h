@@ -13,14 +13,16 @@ struct drawing {
 	struct look_options look;
 };
 
-/* Rows for a command whose struct keeps a `struct drawing` at this offset. */
+/* Rows for a command whose struct keeps a `struct drawing` at this offset: where to, and how it looks. */
 #define DRAWING_OPTIONS(at)                                                                                  \
 	{"output",   'o',                                                                                    \
 	 OPT_STRING, (at) + offsetof(struct drawing, output),                                                \
 	 "FILE",     "write the PNG here (default: standard output)"},                                       \
-	    {"width",  0,                                                                                    \
-	     OPT_U64,  (at) + offsetof(struct drawing, width),                                               \
-	     "PIXELS", "width of the picture (default 2400)"},                                               \
+	    DRAWING_LOOKS(at)
+#define DRAWING_LOOKS(at)                                                                                    \
+	{"width",  0,                                                                                        \
+	 OPT_U64,  (at) + offsetof(struct drawing, width),                                                   \
+	 "PIXELS", "width of the picture (default 2400)"},                                                   \
 	    {"height", 0,                                                                                    \
 	     OPT_U64,  (at) + offsetof(struct drawing, height),                                              \
 	     "PIXELS", "height of the picture (default: as needed)"},                                        \

@@ -12,7 +12,7 @@ int plot_time_axis(const struct plot *g, int bottom)
 {
 	const struct bands_axis *x = &g->axis;
 	const struct pic_style *s = &g->l->small;
-	bool has_time = g->m->has_time;
+	bool has_time = g->m->has_time && !g->by_event;
 	int64_t step = axis_time_step(x->to - x->from, x->columns / look_px(g->l, 90) + 1, has_time);
 	int64_t t = x->from / step * step;
 	int free_from = 0;
@@ -31,8 +31,9 @@ int plot_time_axis(const struct plot *g, int bottom)
 		free_from = at + half + look_px(g->l, 8);
 	}
 	picture_puts(g->p, "time.title", -1, g->x + x->columns / 2, bottom + look_px(g->l, 31), PIC_CENTRE, s,
-	             has_time ? "time since the recording began"
-	                      : "event number (this recording has no times)");
+	             has_time      ? "time since the recording began"
+	             : g->by_event ? "event number"
+	                           : "event number (this recording has no times)");
 	return bottom + look_px(g->l, PLOT_TIME_AXIS);
 }
 

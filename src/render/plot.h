@@ -13,6 +13,7 @@ struct plot {
 	const struct model *m;
 	struct bands_axis axis; /* one column per pixel */
 	int x;                  /* of its left edge */
+	bool by_event;          /* the axis counts events though there are times */
 };
 static inline int plot_x(const struct plot *g, int64_t t)
 {

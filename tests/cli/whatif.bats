@@ -82,6 +82,39 @@ predict() { # FILE: one line per real run
 	[ "$(jq '[.runs[] | .reserved_peak >= .lower_bound] | all' out)" = true ]
 }
 
+@test "--timeline draws the recording's own settings, the best others and what is in use" {
+	gpumemsnap whatif --timeline w.png "$data/mix1.pickle.gz" >table
+	[ "$(head -c 8 w.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+	grep -q 'expandable_segments:True' table
+	gpumemsnap whatif --layout --timeline w.layout "$data/mix1.pickle.gz" >table
+	grep -q '^text title .*"Reserved GPU memory under 5 settings: 1.67 GiB to 1.97 GiB at the peak"' w.layout
+	grep -q '^text time.title .*"event number"' w.layout
+	# The legend goes from the most to the least, and so do the lines' last columns, from the top down.
+	grep '^text legend.*reserves at most' w.layout | grep -o '[0-9.]* GiB' >peaks
+	printf '%s GiB\n' 1.97 1.85 1.74 1.73 1.67 | diff - peaks
+	sed -n 's/^area reserved#.*[ *]\([0-9]*\)-[0-9]*$/\1/p' w.layout >tops
+	sort -n tops | diff - tops
+	[ "$(wc -l <tops)" -eq 5 ]
+	# Nobody reserves less than what is in use.
+	use=$(grep '^area in_use' w.layout | grep -o '[0-9]*-[0-9]*$')
+	[ "${use%-*}" -gt "$(tail -n 1 tops)" ]
+}
+
+@test "--timeline marks where settings run out of memory" {
+	gpumemsnap whatif --layout --timeline w.layout -m $total -c per_process_memory_fraction:0.0115 "$data/mix1.pickle.gz" >table
+	grep -q '^text out_of_memory#1 ' w.layout
+	grep -q 'reserves at most 1.60 GiB, then runs out of memory' w.layout
+	# The line ends there: its last columns are empty.
+	grep -qE '^area reserved#1 .* [0-9]+\*0-0$' w.layout
+	! grep -qE '^area reserved#0 .* [0-9]+\*0-0$' w.layout
+}
+
+@test "--timeline - writes only the picture" {
+	gpumemsnap whatif --timeline - "$data/mix1.pickle.gz" >out
+	[ "$(head -c 4 out | tail -c 3)" = PNG ]
+	! grep -aq RESERVED out
+}
+
 @test "--device-mem says whether the program fits" {
 	fits() { gpumemsnap whatif -m "$1" -c '' -c expandable_segments:True -f json "$data/mix1.pickle.gz" | jq -c '[.runs[].ooms]'; }
 	[ "$(fits 1600MiB)" = '[1,1]' ]

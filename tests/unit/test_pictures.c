@@ -7,6 +7,7 @@
 #include "render/flame.h"
 #include "render/html.h"
 #include "render/segmap.h"
+#include "render/whatif_picture.h"
 #include <unistd.h>
 
 static struct font *font;
@@ -165,6 +166,33 @@ static void timelines(struct model *m, const struct rank *rank, const struct loo
 	}
 }
 
+static void predictions(struct model *m, const struct look_options *o)
+{
+	struct whatif_picture pic = {
+	    .m = m,
+	    .asked = rnd(2),
+	    .axis = {.to = (int64_t)(m->ev.n - m->n_initial) + 1, .columns = timeline_plot(o)}};
+	const char *conf[] = {"", "expandable_segments:True", "max_split_size_mb:20"};
+	struct err e = {0};
+	struct whatif w;
+	struct picture p;
+
+	assert_int_equal(whatif_make(&w, m,
+	                             &(struct whatif_options){.conf = conf,
+	                                                      .n_conf = pic.asked ? 3 : 0,
+	                                                      .device = -1,
+	                                                      .axis = &pic.axis,
+	                                                      .threads = 1},
+	                             &e),
+	                 0);
+	pic.w = &w;
+	if (w.n_traces) {
+		whatif_layout(&p, &pic, o, font);
+		draw(&p, false);
+	}
+	whatif_free(&w);
+}
+
 static void pages(struct model *m)
 {
 	struct err e = {0};
@@ -190,6 +218,7 @@ static void senseless_recordings_are_drawn_anyway(void **state)
 		rank_make(&rank, &m);
 		flames(&m, &rank, &o);
 		timelines(&m, &rank, &o);
+		predictions(&m, &o);
 		pages(&m);
 		model_free(&m);
 	}
