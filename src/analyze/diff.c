@@ -10,8 +10,7 @@ static uint64_t mix(uint64_t h, const char *s)
 	return hash_u64(h ^ hash_bytes(s, strlen(s)));
 }
 
-/* The identity of a stack across models; loose: without lines and modules. */
-static uint64_t identity(const struct model *m, uint32_t stack, bool loose)
+uint64_t diff_identity(const struct model *m, uint32_t stack, bool loose)
 {
 	size_t n, i;
 	const uint32_t *frame = model_stack_frames(m, stack, &n);
@@ -36,7 +35,7 @@ struct joining {
 static struct diff_row *row_for(struct joining *j, const struct model *m, uint32_t stack, enum diff_side side)
 {
 	bool fresh;
-	uint32_t *at = map64_put(&j->by_identity, identity(m, stack, false), &fresh);
+	uint32_t *at = map64_put(&j->by_identity, diff_identity(m, stack, false), &fresh);
 	struct diff_row *r;
 
 	if (fresh) {
@@ -102,7 +101,7 @@ static void pair_moved(struct diff *d, const struct model *const m[2])
 	for (i = 0; i < d->n; i++)
 		if (d->rows[i].has[DIFF_A] && !d->rows[i].has[DIFF_B]) {
 			uint32_t *at =
-			    map64_put(&gone, identity(m[DIFF_A], d->rows[i].stack[DIFF_A], true), &fresh);
+			    map64_put(&gone, diff_identity(m[DIFF_A], d->rows[i].stack[DIFF_A], true), &fresh);
 
 			*at = fresh ? (uint32_t)i : *at;
 		}
@@ -111,7 +110,7 @@ static void pair_moved(struct diff *d, const struct model *const m[2])
 		uint32_t *at = NULL;
 
 		if (!r->has[DIFF_A] && r->has[DIFF_B])
-			at = map64_find(&gone, identity(m[DIFF_B], r->stack[DIFF_B], true));
+			at = map64_find(&gone, diff_identity(m[DIFF_B], r->stack[DIFF_B], true));
 		if (!at)
 			continue;
 		absorb(&d->rows[*at], r);

@@ -26,6 +26,8 @@ struct diff {
 	struct diff_row *rows; /* largest change at the peak first, then at the end */
 	size_t n;
 };
+/* What a stack says, across models; loose: without lines and modules. */
+uint64_t diff_identity(const struct model *m, uint32_t stack, bool loose);
 /* Sums of both, as totals_all gives them, so that several devices share the passes. */
 void diff_make(struct diff *d, const struct model *const m[2], const struct totals *const t[2],
                uint8_t device);

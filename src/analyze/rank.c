@@ -1,6 +1,6 @@
 /* rank.c: weighing the stacks: one pass for every device's peak, one for what was live then. */
 #include "analyze/rank.h"
-#include "analyze/live.h"
+#include "analyze/diff.h"
 #include "base/mem.h"
 #include <stdlib.h>
 #include <string.h>
@@ -103,15 +103,28 @@ void rank_make(struct rank *r, const struct model *m)
 		weight[i] = w;
 		r->stack[i] = s;
 	}
+	for (uint32_t i = 0; i < RANK_MAX; i++)
+		r->place[i] = i;
 	free(p);
 	free(at_peak);
 	free(area);
+}
+
+void rank_share(struct rank *r, const struct model *m, struct rank_places *p)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		bool fresh;
+		uint32_t *at = map64_put(&p->by_stack, diff_identity(m, r->stack[i], false), &fresh);
+		if (fresh)
+			*at = p->n++;
+		r->place[i] = *at;
+	}
 }
 
 uint32_t rank_of(const struct rank *r, uint32_t stack)
 {
 	for (uint32_t i = 0; stack && i < r->n; i++)
 		if (r->stack[i] == stack)
-			return i;
+			return r->place[i];
 	return RANK_NONE;
 }

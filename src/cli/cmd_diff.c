@@ -23,14 +23,17 @@ struct options {
 static const struct option_row rows[] = {
     {"format", 'f', OPT_CHOICE, offsetof(struct options, format), "text|json",
      "what to print (default text)"},
-    {"top", 'n', OPT_U64, offsetof(struct options, top), "N", "stacks per device (default 15, in JSON all; 0: all)"},
+    {"top", 'n', OPT_U64, offsetof(struct options, top), "N",
+     "stacks per device (default 15, in JSON all; 0: all)"},
     NARROWING_OPTIONS(offsetof(struct options, narrowing)),
     {"width", 'w', OPT_U64, offsetof(struct options, width), "COLUMNS",
      "width of the text (default: the terminal's), or of the picture in pixels"},
     {"flame", 0, OPT_STRING, offsetof(struct options, drawing.output), "FILE",
      "draw a differential flame graph (PNG) there instead; - is standard output"},
-    {"at", 0, OPT_CHOICE, offsetof(struct options, at), "peak|end", "which instant --flame draws (default peak)"},
-    {"theme", 0, OPT_CHOICE, offsetof(struct options, drawing.theme), "light|dark", "its colours (default light)"},
+    {"at", 0, OPT_CHOICE, offsetof(struct options, at), "peak|end",
+     "which instant --flame draws (default peak)"},
+    {"theme", 0, OPT_CHOICE, offsetof(struct options, drawing.theme), "light|dark",
+     "its colours (default light)"},
     {"scale", 0, OPT_REAL, offsetof(struct options, drawing.scale), "FACTOR",
      "size of its text and lines (default: width / 1200)"},
     {"title", 0, OPT_STRING, offsetof(struct options, drawing.title), "TEXT", "its heading"},
@@ -94,8 +97,10 @@ static int diff_run(const struct command *self, int argc, char **argv, struct er
 		return 0;
 	if (argc != 2)
 		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
-	if ((o.at || o.drawing.theme || o.drawing.scale || o.drawing.title || o.drawing.layout) && !o.drawing.output)
-		return err_set(e, ERR_USAGE, NULL, -1, "--at and what a picture looks like need --flame FILE");
+	if ((o.at || o.drawing.theme || o.drawing.scale || o.drawing.title || o.drawing.layout) &&
+	    !o.drawing.output)
+		return err_set(e, ERR_USAGE, NULL, -1,
+		               "--at and what a picture looks like need --flame FILE");
 	o.drawing.width = o.width;
 	if (o.drawing.output && drawing_check(&o.drawing, "diff", e))
 		return -1;

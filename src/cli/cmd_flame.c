@@ -89,8 +89,8 @@ static void write_subtitle(struct text *t, const struct model *m, uint8_t device
 	text_printf(t, "%s \xc2\xb7 GPU %u%s%s", m->file, device, *name ? " " : "", name);
 	describe_when(t, m, device, at);
 	text_printf(t, " \xc2\xb7 %s bytes in %s block%s from %s stack%s", text_count(a, at->live.bytes),
-	            text_count(b, at->live.count), at->live.count == 1 ? "" : "s",
-	            text_count(c, stacks), stacks == 1 ? "" : "s");
+	            text_count(b, at->live.count), at->live.count == 1 ? "" : "s", text_count(c, stacks),
+	            stacks == 1 ? "" : "s");
 }
 
 /* What --by says. */
@@ -109,10 +109,13 @@ static int parse_by(const struct flame_opts *o, struct by *by, struct err *e)
 		else if (!strcmp(word, "phase"))
 			by->phases = true;
 		else if (!strcmp(word, "function") || !strcmp(word, "file") || !strcmp(word, "module"))
-			by->level = *word == 'm' ? LEVEL_MODULE : word[1] == 'i' ? LEVEL_FILE : LEVEL_FUNCTION;
+			by->level = *word == 'm'     ? LEVEL_MODULE
+			            : word[1] == 'i' ? LEVEL_FILE
+			                             : LEVEL_FUNCTION;
 		else
 			return err_set(e, ERR_USAGE, NULL, -1,
-			               "--by: '%s' is not bytes, count, function, file, module or phase", word);
+			               "--by: '%s' is not bytes, count, function, file, module or phase",
+			               word);
 	}
 	return 0;
 }

@@ -1,19 +1,11 @@
 /* cmd_timeline.c: gpumemsnap timeline: memory over time, or the map of segments, as a PNG. */
-#include "analyze/totals.h"
+#include "analyze/frames.h"
 #include "base/mem.h"
-#include "cli/drawing.h"
-#include "cli/options.h"
 #include "cli/snapshot.h"
-#include "render/segmap.h"
-#include "render/timeline.h"
-#include <stdio.h>
+#include "cli/timeline_opts.h"
+#include "cli/together.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct timeline_opts {
-	const char *view, *group, *from, *to, *at, *device;
-	struct drawing drawing;
-};
 
 static const struct option_row timeline_options[] = {
     {"view", 0, OPT_CHOICE, offsetof(struct timeline_opts, view), "active|reserved|segments",
@@ -28,23 +20,24 @@ static const struct option_row timeline_options[] = {
      "draw the segments at this instant (implies --view segments)"},
     {"device", 'd', OPT_STRING, offsetof(struct timeline_opts, device), "N",
      "one device (default: all, below each other)"},
+    {"own-scale", 0, OPT_FLAG, offsetof(struct timeline_opts, own_scale), NULL,
+     "of several panels each has a bytes axis of its own"},
     DRAWING_OPTIONS(offsetof(struct timeline_opts, drawing)),
     {0},
 };
 
-static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct model *m,
+/* The part to draw, in the time of the first recording to begin. */
+static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct together *all,
                        struct err *e)
 {
-	int64_t last = m->duration_ns > 0 && m->has_time ? m->duration_ns : 0, first = 0;
-
-	for (size_t row = m->n_initial; row < m->ev.n; row++) {
-		last = m->ev.t_ns[row] > last ? m->ev.t_ns[row] : last;
-		first = m->ev.t_ns[row] < first ? m->ev.t_ns[row] : first;
+	for (size_t i = 0; i < all->n; i++) {
+		int64_t from, to, shift = all->shift[i];
+		together_span(&all->m[i], &from, &to);
+		x->from = !i || from + shift < x->from ? from + shift : x->from;
+		x->to = !i || to + shift > x->to ? to + shift : x->to;
 	}
-	x->from = first;
-	x->to = last;
-	if ((o->from && !snapshot_time(m, "from", o->from, &x->from, e)) ||
-	    (o->to && !snapshot_time(m, "to", o->to, &x->to, e)))
+	if ((o->from && !snapshot_time(all->m, "from", o->from, &x->from, e)) ||
+	    (o->to && !snapshot_time(all->m, "to", o->to, &x->to, e)))
 		return -1;
 	if ((o->from || o->to) && x->from >= x->to)
 		return err_set(e, ERR_USAGE, NULL, -1,
@@ -76,6 +69,11 @@ static size_t find_devices(uint8_t *device, const struct timeline_opts *o, const
 	return n;
 }
 
+static bool several_files(const struct timeline_picture *pic)
+{
+	return pic->n > 1 && pic->panel->file;
+}
+
 static void write_title(struct text *t, const struct timeline_picture *pic)
 {
 	char bytes[TEXT_SIZE_MAX];
@@ -86,11 +84,24 @@ static void write_title(struct text *t, const struct timeline_picture *pic)
 			p = &pic->panel[i];
 	text_printf(t, "GPU memory over time: %s", text_bytes(bytes, p->peak));
 	text_puts(t, pic->view == TIMELINE_RESERVED ? " reserved at the peak" : " live at the peak");
-	if (pic->n > 1)
+	if (several_files(pic))
+		text_printf(t, " of %s", p->file);
+	else if (pic->n > 1)
 		text_printf(t, " of GPU %u", p->device);
 }
 
-static void write_subtitle(struct text *t, const struct timeline_picture *pic)
+static void about_recording(struct text *t, const struct model *m)
+{
+	char events[TEXT_SIZE_MAX];
+
+	if (!m->complete)
+		text_puts(t, " \xc2\xb7 the recording is incomplete");
+	if (m->dropped_events && m->dropped_events != MODEL_UNKNOWN)
+		text_printf(t, " \xc2\xb7 %s earlier events were dropped",
+		            text_count(events, m->dropped_events));
+}
+
+void timeline_subtitle(struct text *t, const struct timeline_picture *pic)
 {
 	static const char *const by[] = {"stack",  "function", "file", "module", "phase",
 	                                 "stream", "thread",   "pool", "size",   "kind"};
@@ -100,7 +111,10 @@ static void write_subtitle(struct text *t, const struct timeline_picture *pic)
 
 	for (size_t i = 0; i < pic->n; i++)
 		n += pic->panel[i].events;
-	text_printf(t, "%s", m->file);
+	text_puts(t, m->file);
+	for (size_t i = 1; i < pic->n; i++)
+		if (pic->panel[i].m != pic->panel[i - 1].m)
+			text_printf(t, ", %s", pic->panel[i].m->file);
 	if (pic->n == 1)
 		text_printf(t, " \xc2\xb7 GPU %u%s%s", pic->panel->device,
 		            *model_text(m, m->device[pic->panel->device].name) ? " " : "",
@@ -108,11 +122,7 @@ static void write_subtitle(struct text *t, const struct timeline_picture *pic)
 	text_printf(t, " \xc2\xb7 %s events", text_count(events, n));
 	if (pic->view == TIMELINE_ACTIVE)
 		text_printf(t, " \xc2\xb7 by %s", by[pic->by]);
-	if (!m->complete)
-		text_puts(t, " \xc2\xb7 the recording is incomplete");
-	if (m->dropped_events && m->dropped_events != MODEL_UNKNOWN)
-		text_printf(t, " \xc2\xb7 %s earlier events were dropped",
-		            text_count(events, m->dropped_events));
+	about_recording(t, m);
 }
 
 static void write_meta(struct picture *p, const struct timeline_picture *pic, const char *title,
@@ -120,190 +130,180 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 {
 	picture_meta(p, "Title", "%s", title);
 	picture_meta(p, "Description", "%s", subtitle);
-	picture_meta(p, "Source", "%s", pic->m->file);
-	if (pic->m->command)
-		picture_meta(p, "Command", "%s", pic->m->command);
+	for (size_t i = 0; i < pic->n; i++) {
+		const struct model *m = pic->panel[i].m;
+		if (i && m == pic->panel[i - 1].m)
+			continue;
+		picture_meta(p, "Source", "%s", m->file);
+		if (m->command)
+			picture_meta(p, "Command", "%s", m->command);
+	}
 	picture_meta(p, "Window", "%lld to %lld %s", (long long)pic->axis.from, (long long)pic->axis.to,
 	             pic->m->has_time ? "ns" : "events");
 	for (size_t i = 0; i < pic->n; i++)
-		picture_meta(p, "Peak", "GPU %u: %llu bytes", pic->panel[i].device,
-		             (unsigned long long)pic->panel[i].peak);
+		picture_meta(p, "Peak", "%s%sGPU %u: %llu bytes",
+		             pic->panel[i].file ? pic->panel[i].file : "", pic->panel[i].file ? ", " : "",
+		             pic->panel[i].device, (unsigned long long)pic->panel[i].peak);
 }
 
-static int save(const struct timeline_opts *o, const struct timeline_picture *pic, struct picture *p,
-                struct err *e)
+int timeline_save(const struct timeline_opts *o, const struct timeline_picture *pic, struct picture *p,
+                  struct err *e)
 {
 	write_meta(p, pic, o->drawing.title ? o->drawing.title : pic->title, pic->subtitle);
 	return drawing_save(&o->drawing, p, e);
 }
 
-static int draw_panels(const struct timeline_opts *o, struct timeline_picture *pic, const uint8_t *device,
-                       struct font *font, struct err *e)
+/* --- panels --------------------------------------------------------------------------------- */
+
+/* One panel: a device of a recording. */
+struct spot {
+	size_t recording;
+	uint8_t device;
+};
+
+static size_t find_spots(struct spot *spot, const struct timeline_opts *o, const struct together *all,
+                         struct err *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		uint8_t device[256];
+		size_t found = find_devices(device, o, &all->m[i], e);
+		if (!found)
+			return 0;
+		for (size_t k = 0; k < found; k++)
+			spot[n++] = (struct spot){i, device[k]};
+	}
+	return n;
+}
+
+/* "rank 3", where it is recorded, and the file's name without folders. */
+static char *name_of(const struct model *m)
+{
+	const char *base = frames_base(m->file);
+
+	return m->rank >= 0 ? mem_printf("rank %d \xc2\xb7 %s", m->rank, base) : mem_strdup(base);
+}
+
+static void fill_panels(struct timeline_picture *pic, const struct timeline_opts *o, const struct spot *spot,
+                        const struct together *all)
+{
+	struct timeline_picture one = *pic;
+	struct rank_places places = {0};
+	struct rank rank;
+
+	for (size_t i = 0; i < pic->n; i++) {
+		size_t k = spot[i].recording;
+		if (!i || k != spot[i - 1].recording) {
+			rank_make(&rank, &all->m[k]);
+			rank_share(&rank, &all->m[k], &places);
+		}
+		one.m = &all->m[k];
+		one.rank = &rank;
+		one.axis = pic->axis;
+		one.axis.from -= all->shift[k];
+		one.axis.to -= all->shift[k];
+		timeline_panel(&pic->panel[i], &one, spot[i].device,
+		               timeline_bands(&o->drawing.look, pic->n));
+		pic->panel[i].file = all->n > 1 ? name_of(&all->m[k]) : NULL;
+	}
+	map64_free(&places.by_stack);
+}
+
+static int draw_panels(const struct timeline_opts *o, struct timeline_picture *pic, const struct spot *spot,
+                       const struct together *all, struct font *font, struct err *e)
 {
 	struct text title = {0}, subtitle = {0};
+	struct map64 names = {0};
 	struct picture p;
 
+	pic->names = &names;
+	pic->own_scale = o->own_scale;
+	pic->since = all->n == 1       ? NULL
+	             : all->same_clock ? "time since the first recording began"
+	                               : "time since each recording began";
 	pic->axis.columns = timeline_plot(&o->drawing.look);
-	for (size_t i = 0; i < pic->n; i++)
-		timeline_panel(&pic->panel[i], pic, device[i], timeline_bands(&o->drawing.look, pic->n));
+	fill_panels(pic, o, spot, all);
 	write_title(&title, pic);
-	write_subtitle(&subtitle, pic);
+	timeline_subtitle(&subtitle, pic);
 	pic->title = title.s;
 	pic->subtitle = subtitle.s;
 	timeline_layout(&p, pic, &o->drawing.look, font);
-	int rc = save(o, pic, &p, e);
+	int rc = timeline_save(o, pic, &p, e);
 	picture_free(&p);
 	text_free(&title);
 	text_free(&subtitle);
+	map64_free(&names);
+	for (size_t i = 0; i < pic->n; i++)
+		free((char *)(uintptr_t)pic->panel[i].file);
 	return rc;
 }
 
-static int draw_map(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
-                    struct err *e)
-{
-	struct text title = {0}, subtitle = {0};
-	char blocks[TEXT_SIZE_MAX], held[TEXT_SIZE_MAX];
-	struct segmap map;
-	struct picture p;
+/* --- the whole ------------------------------------------------------------------------------ */
 
-	segmap_make(&map, pic->m, pic->panel->device);
-	text_printf(&title, "Where GPU %u's blocks lie over time", pic->panel->device);
-	write_subtitle(&subtitle, pic);
-	text_printf(&subtitle, " \xc2\xb7 %s blocks", text_count(blocks, map.blocks.n));
-	if (map.held.n)
-		text_printf(&subtitle, " in %s segments and mapped ranges", text_count(held, map.held.n));
-	pic->title = title.s;
-	pic->subtitle = subtitle.s;
-	segmap_layout(&p, pic, &map, &o->drawing.look, font);
-	int rc = save(o, pic, &p, e);
-	picture_free(&p);
-	segmap_free(&map);
-	text_free(&title);
-	text_free(&subtitle);
-	return rc;
-}
-
-/* The row of --at, and words for the title. */
-static int find_instant(const struct timeline_opts *o, const struct timeline_picture *pic, size_t *row,
-                        char *words, size_t size, struct err *e)
-{
-	const struct model *m = pic->m;
-	char when[TEXT_SIZE_MAX];
-	int64_t t;
-
-	if (!strcmp(o->at, "peak")) {
-		*row = live_peak_row(m, pic->panel->device);
-		snprintf(words, size, "at the peak");
-	} else if (!strcmp(o->at, "end")) {
-		*row = m->ev.n - 1;
-		snprintf(words, size, "at the end");
-	} else if (snapshot_time(m, "at", o->at, &t, e)) {
-		*row = snapshot_row_at(m, pic->panel->device, t);
-		snprintf(words, size, "at %s%s", m->has_time ? "" : "event ",
-		         m->has_time ? text_ns(when, t) : text_count(when, (uint64_t)t));
-	} else {
-		return -1;
-	}
-	return 0;
-}
-
-static void describe_space(struct text *t, const struct space *s)
-{
-	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX];
-
-	text_printf(t, " \xc2\xb7 %s held in %s segment%s, %s used", text_bytes(a, s->reserved),
-	            text_count(b, s->n), s->n == 1 ? "" : "s", text_bytes(c, s->used));
-	if (s->free)
-		text_printf(t, " \xc2\xb7 external fragmentation %.1f %%", 100 * space_external(s));
-}
-
-static int draw_state(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
-                      struct err *e)
-{
-	struct text title = {0}, subtitle = {0};
-	struct picture p;
-	struct space s;
-	char words[80];
-	size_t row;
-
-	if (find_instant(o, pic, &row, words, sizeof words, e))
-		return -1;
-	space_at(pic->m, pic->panel->device, row, &s);
-	if (!s.known) {
-		space_free(&s);
-		segmap_blocks_as_segments(&s, pic->m, pic->panel->device, row);
-	}
-	text_printf(&title, "Segments of GPU %u %s", pic->panel->device, words);
-	write_subtitle(&subtitle, pic);
-	describe_space(&subtitle, &s);
-	pic->title = title.s;
-	pic->subtitle = subtitle.s;
-	segstate_layout(&p, pic, &s, &o->drawing.look, font);
-	int rc = save(o, pic, &p, e);
-	picture_free(&p);
-	space_free(&s);
-	text_free(&title);
-	text_free(&subtitle);
-	return rc;
-}
-
-static int draw_segments(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
-                         struct err *e)
-{
-	int device = snapshot_device(pic->m, o->device, e);
-
-	if (device < 0)
-		return -1;
-	pic->n = 1;
-	pic->axis.columns = segmap_plot(&o->drawing.look);
-	timeline_panel(pic->panel, pic, (uint8_t)device, BANDS_MAX);
-	return o->at ? draw_state(o, pic, font, e) : draw_map(o, pic, font, e);
-}
-
-static int draw(const struct timeline_opts *o, const struct model *m, struct font *font, struct err *e)
+static int draw(const struct timeline_opts *o, const struct together *all, struct font *font, struct err *e)
 {
 	struct timeline_picture pic = {
-	    .m = m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
+	    .m = all->m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
+	bool segments = o->at || (o->view && !strcmp(o->view, "segments"));
+	struct spot *spot;
 	struct rank rank;
-	uint8_t device[256];
-	int rc;
+	int rc = -1;
 
 	if (o->view && !strcmp(o->view, "reserved"))
 		pic.view = TIMELINE_RESERVED;
-	if (find_window(&pic.axis, o, m, e) || !(pic.n = find_devices(device, o, m, e)))
+	if (segments && all->n > 1)
+		return err_set(e, ERR_USAGE, NULL, -1, "a picture of segments shows one snapshot, not %zu",
+		               all->n);
+	if (find_window(&pic.axis, o, all, e))
 		return -1;
-	rank_make(&rank, m);
-	pic.rank = &rank;
-	pic.panel = mem_zalloc(pic.n, sizeof *pic.panel);
-	if (o->at || (o->view && !strcmp(o->view, "segments")))
-		rc = draw_segments(o, &pic, font, e);
-	else
-		rc = draw_panels(o, &pic, device, font, e);
+	spot = mem_alloc(all->n * 256 * sizeof *spot);
+	pic.n = segments ? 1 : find_spots(spot, o, all, e);
+	pic.panel = mem_zalloc(pic.n + 1, sizeof *pic.panel);
+	if (segments) {
+		rank_make(&rank, all->m);
+		pic.rank = &rank;
+		rc = timeline_segments(o, &pic, font, e);
+	} else if (pic.n > timeline_most_panels(&o->drawing.look)) {
+		err_set(e, ERR_USAGE, NULL, -1,
+		        "%zu panels do not fit in one picture: give a smaller --scale or fewer files", pic.n);
+	} else if (pic.n) {
+		rc = draw_panels(o, &pic, spot, all, font, e);
+	}
 	for (size_t i = 0; i < pic.n; i++)
 		timeline_panel_free(&pic.panel[i]);
 	free(pic.panel);
+	free(spot);
 	return rc;
 }
 
 static int timeline_run(const struct command *self, int argc, char **argv, struct err *e)
 {
 	struct timeline_opts o = {0};
+	struct snapshot_parts parts = {0};
+	struct together all;
 	struct font *font;
-	struct model m;
-	const char *path;
+	char *standard;
 	bool helped;
-	int rc = -1;
+	int rc;
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
 		return helped ? 0 : -1;
-	if (drawing_check(&o.drawing, "timeline", e) || !(path = snapshot_path("timeline", argc, argv, e)))
+	if (drawing_check(&o.drawing, "timeline", e))
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;
-	if (!snapshot_read(&m, path, e)) {
-		rc = draw(&o, &m, font, e);
-		model_free(&m);
+	standard = (char *)(uintptr_t)snapshot_path("timeline", argc ? 1 : 0, argv, e);
+	rc = snapshot_parts(&parts, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
+	if (!rc && !parts.n)
+		rc = err_set(e, ERR_USAGE, NULL, -1, "timeline: there is no snapshot in this set");
+	if (!rc)
+		rc = together_read(&all, parts.v, parts.n, e);
+	if (!rc) {
+		rc = draw(&o, &all, font, e);
+		together_free(&all);
 	}
+	snapshot_parts_free(&parts);
 	font_close(font);
 	return rc;
 }
@@ -311,7 +311,7 @@ static int timeline_run(const struct command *self, int argc, char **argv, struc
 extern const struct command cmd_timeline;
 const struct command cmd_timeline = {
     .name = "timeline",
-    .usage = "[options] [SNAP] > timeline.png",
+    .usage = "[options] [SNAP ...] > timeline.png",
     .summary = "draw memory over time, or the map of segments (PNG)",
     .run = timeline_run,
     .options = timeline_options,

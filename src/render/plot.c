@@ -31,7 +31,7 @@ int plot_time_axis(const struct plot *g, int bottom)
 		free_from = at + half + look_px(g->l, 8);
 	}
 	picture_puts(g->p, "time.title", -1, g->x + x->columns / 2, bottom + look_px(g->l, 31), PIC_CENTRE, s,
-	             has_time      ? "time since the recording began"
+	             has_time      ? g->since ? g->since : "time since the recording began"
 	             : g->by_event ? "event number"
 	                           : "event number (this recording has no times)");
 	return bottom + look_px(g->l, PLOT_TIME_AXIS);

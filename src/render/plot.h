@@ -14,6 +14,7 @@ struct plot {
 	struct bands_axis axis; /* one column per pixel */
 	int x;                  /* of its left edge */
 	bool by_event;          /* the axis counts events though there are times */
+	const char *since;      /* what times count from; NULL: the recording's beginning */
 };
 static inline int plot_x(const struct plot *g, int64_t t)
 {

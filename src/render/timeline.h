@@ -1,4 +1,4 @@
-/* timeline.h: memory over time as a picture, one panel per device.
+/* timeline.h: memory over time as a picture, one panel per device, of one recording or several.
  *
  * timeline_panel gathers what a panel shows, in as many columns as timeline_plot says the plot is
  * wide; timeline_layout draws the panels under each other on one time axis.
@@ -25,6 +25,9 @@ struct timeline_band {
 };
 
 struct timeline_panel {
+	const struct model *m;
+	struct bands_axis axis; /* in the recording's own time */
+	const char *file;       /* what its recording is called, where there are several */
 	uint8_t device;
 	struct timeline_band band[BANDS_MAX + 1];
 	size_t n;
@@ -51,6 +54,9 @@ struct timeline_picture {
 	enum group_by by;
 	bool dark;
 	struct bands_axis axis; /* columns: timeline_plot */
+	const char *since;      /* what times count from; NULL: the recording's beginning */
+	bool own_scale;         /* every panel has a bytes axis of its own */
+	struct map64 *names;    /* name of a band → its colour's number, the same in all panels */
 	struct timeline_panel *panel;
 	size_t n;
 };
@@ -58,8 +64,11 @@ struct timeline_picture {
 /* The width of the plot in pixels, which is the number of columns to make; and how many bands a panel has
  * room for. */
 int timeline_plot(const struct look_options *o);
+/* So many panels have room in a picture. */
+size_t timeline_most_panels(const struct look_options *o);
 size_t timeline_bands(const struct look_options *o, size_t panels);
 
+/* Of t's recording; t may differ from panel to panel in m, rank and axis. */
 void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, uint8_t device,
                     size_t max_bands);
 void timeline_panel_free(struct timeline_panel *p);

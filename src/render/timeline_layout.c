@@ -22,13 +22,16 @@
 #define STRIP      17  /* height of one line of words of marks */
 #define PANEL      560 /* default height of the only panel */
 #define PANEL_MANY 250 /* and of one of several */
+#define PANEL_LEAST 125 /* with heading, phases and marks */
+#define PANEL_GAP  14
 
 struct plan {
 	const struct timeline_picture *t;
 	struct picture *p;
 	struct look l;
-	struct plot plot;
-	int x, w; /* of the plot */
+	struct plot plot; /* while a panel is in work, in its recording's time */
+	int x, w;         /* of the plot */
+	uint64_t common;  /* bytes at the top of all plots; 0: each has its own */
 	/* of the panel in work: */
 	const struct timeline_panel *panel;
 	int y, h;     /* of its plot */
@@ -50,6 +53,14 @@ int timeline_plot(const struct look_options *o)
 	int w =
 	    look_width(o) - 2 * l.margin - look_px(&l, LABELS) - (narrow(o, &l) ? 0 : look_px(&l, LEGEND));
 	return w > 16 ? w : 16;
+}
+
+size_t timeline_most_panels(const struct look_options *o)
+{
+	struct look l;
+
+	look_make(&l, o);
+	return (size_t)((PIC_MAX_SIDE - look_px(&l, 300)) / look_px(&l, PANEL_LEAST + PANEL_GAP));
 }
 
 size_t timeline_bands(const struct look_options *o, size_t panels)
@@ -79,7 +90,7 @@ static int x_of(const struct plan *g, int64_t t)
 
 static bool in_window(const struct plan *g, int64_t t)
 {
-	return t >= g->t->axis.from && t <= g->t->axis.to;
+	return t >= g->plot.axis.from && t <= g->plot.axis.to;
 }
 
 static uint64_t top_value(const struct timeline_panel *p)
@@ -254,8 +265,9 @@ static void mark_peak(struct plan *g, int strip)
 	n = snprintf(words, sizeof words, "peak %s", text_bytes(bytes, p->peak));
 	if (p->peak_t == INT64_MIN)
 		snprintf(words + n, sizeof words - (size_t)n, ", before the first event shown");
-	else if (g->t->m->has_time)
-		snprintf(words + n, sizeof words - (size_t)n, " at %s", text_ns(when, p->peak_t));
+	else if (p->m->has_time)
+		snprintf(words + n, sizeof words - (size_t)n, " at %s",
+		         text_ns(when, p->peak_t + g->t->axis.from - p->axis.from));
 	else
 		snprintf(words + n, sizeof words - (size_t)n, " at event %s",
 		         text_count(when, (uint64_t)p->peak_event));
@@ -356,20 +368,22 @@ static void draw_legend(struct plan *g, int top)
 
 static void panel_heading(struct plan *g, int y)
 {
-	const char *name = model_text(g->t->m, g->t->m->device[g->panel->device].name);
+	const char *name = model_text(g->panel->m, g->panel->m->device[g->panel->device].name);
 	char events[TEXT_SIZE_MAX];
 	struct text t = {0};
 
+	if (g->panel->file)
+		text_printf(&t, "%s \xc2\xb7 ", g->panel->file);
 	if (g->panel->device == MODEL_NO_DEVICE)
 		text_puts(&t, "Host memory");
 	else
 		text_printf(&t, "GPU %u%s%s", g->panel->device, *name ? " " : "", name);
-	int w = picture_puts(g->p, "panel", g->panel->device, g->x, y + look_px(&g->l, 14), PIC_LEFT,
-	                     &g->l.bold, t.s);
+	int64_t ref = g->panel->file ? g->panel - g->t->panel : g->panel->device;
+	int base = y + look_px(&g->l, 14);
+	int w = picture_fit(g->p, "panel", ref, g->x, base, g->w, &g->l.bold, t.s, t.n) + look_px(&g->l, 8);
 	t.n = 0;
 	text_printf(&t, "%s events", text_count(events, g->panel->events));
-	picture_puts(g->p, "panel.events", g->panel->device, g->x + w + look_px(&g->l, 8),
-	             y + look_px(&g->l, 14), PIC_LEFT, &g->l.soft, t.s);
+	picture_fit(g->p, "panel.events", ref, g->x + w, base, g->w - w, &g->l.soft, t.s, t.n);
 	text_free(&t);
 }
 
@@ -378,6 +392,8 @@ static int draw_panel(struct plan *g, int y, int height)
 {
 	int top = y, bottom = y + height;
 
+	g->plot.m = g->panel->m;
+	g->plot.axis = g->panel->axis;
 	if (g->t->n > 1) {
 		panel_heading(g, y);
 		y += look_px(&g->l, HEADER);
@@ -391,7 +407,7 @@ static int draw_panel(struct plan *g, int y, int height)
 	g->h = bottom - g->y;
 	if (g->h < look_px(&g->l, 20))
 		g->h = look_px(&g->l, 20);
-	g->max = top_value(g->panel);
+	g->max = g->common ? g->common : top_value(g->panel);
 	draw_bytes_axis(g);
 	draw_bands(g);
 	draw_lines(g);
@@ -423,6 +439,8 @@ static void notes(const struct plan *g, struct text *t)
 	if (many && g->t->by == BY_STACK)
 		text_puts(t, "Most of the peak comes from many small stacks: --group function or file "
 		             "divides it otherwise. ");
+	if (g->common)
+		text_puts(t, "All panels have the same scale (--own-scale: each its own). ");
 	if (g->nested)
 		text_printf(t, "%s more deeply nested phases are not drawn. ", text_count(count, g->nested));
 }
@@ -448,22 +466,29 @@ void timeline_layout(struct picture *p, const struct timeline_picture *t, const 
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
 	g.x = g.l.margin + look_px(&g.l, LABELS);
-	g.plot = (struct plot){.p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.x};
+	g.plot = (struct plot){.p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.x, .since = t->since};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle) + look_px(&g.l, 2);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t top = top_value(&t->panel[i]);
 		events += t->panel[i].events;
+		g.common = t->n > 1 && !t->own_scale && top > g.common ? top : g.common;
+	}
 	if (!events) {
 		say_no_events(p, &g.l, y);
 		return;
 	}
-	int below = look_px(&g.l, PLOT_TIME_AXIS + 24) + g.l.margin, gap = look_px(&g.l, 14);
+	int below = look_px(&g.l, PLOT_TIME_AXIS + 24) + g.l.margin, gap = look_px(&g.l, PANEL_GAP);
 	int each = o->height ? ((int)o->height - y - below) / (int)t->n - gap
 	                     : look_px(&g.l, t->n > 1 ? PANEL_MANY : PANEL);
+	if (each > (PIC_MAX_SIDE - look_px(&g.l, 300)) / (int)t->n - gap)
+		each = (PIC_MAX_SIDE - look_px(&g.l, 300)) / (int)t->n - gap;
 	each = each < look_px(&g.l, 90) ? look_px(&g.l, 90) : each;
 	for (size_t i = 0; i < t->n; i++) {
 		g.panel = &t->panel[i];
 		y = draw_panel(&g, y, each) + (i + 1 < t->n ? gap : 0);
 	}
+	g.plot.m = t->m;
+	g.plot.axis = t->axis;
 	y = plot_time_axis(&g.plot, y);
 	notes(&g, &words);
 	y += look_px(&g.l, 16);

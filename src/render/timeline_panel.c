@@ -9,6 +9,22 @@
 
 /* --- bands by origin ------------------------------------------------------------------------ */
 
+/* Names get numbers in the order in which panels show them. */
+static uint32_t number_of(const struct timeline_picture *t, const struct band *b, size_t place)
+{
+	struct text name = {0};
+	bool fresh;
+
+	if (!t->names)
+		return (uint32_t)place;
+	group_label(&name, t->m, t->by, b->key);
+	uint32_t *at = map64_put(t->names, hash_bytes(name.s, name.n), &fresh);
+	if (fresh)
+		*at = (uint32_t)t->names->n - 1;
+	text_free(&name);
+	return *at;
+}
+
 static uint32_t colour_of(const struct timeline_picture *t, const struct palette *pal, const struct band *b,
                           size_t place)
 {
@@ -24,7 +40,7 @@ static uint32_t colour_of(const struct timeline_picture *t, const struct palette
 	case BY_SIZE:
 		return palette_category(b->key); /* numbers of the recording: the same in every picture */
 	default:
-		return palette_category((uint32_t)place);
+		return palette_category(number_of(t, b, place));
 	}
 }
 
@@ -248,7 +264,9 @@ void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, 
 	struct palette pal;
 
 	palette_make(&pal, t->dark);
-	*p = (struct timeline_panel){.device = device,
+	*p = (struct timeline_panel){.m = t->m,
+	                             .axis = t->axis,
+	                             .device = device,
 	                             .peak_t = INT64_MIN,
 	                             .peak_event = -1,
 	                             .reserved_peak = MODEL_UNKNOWN,

@@ -60,6 +60,59 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[ "$(awk '$2 ~ /^band#/ {print $3, $4 != "" }' layout | sort -u | wc -l)" = 1 ]
 }
 
+@test "several recordings of one time are panels where their wall clocks put them" {
+	for r in 0 1; do
+		jq -c ".meta.rank = $r | .meta.start_wall_ns = $((1700000000000000000 + r * 140000000))" "$snap" >r$r.json
+	done
+	gpumemsnap timeline --layout --device 0 r0.json r1.json >layout
+	grep -qF '"rank 0 · r0.json · GPU 0 NVIDIA Test GPU"' layout
+	grep -qF '"time since the first recording began"' layout
+	# 560 ms and 140 ms later: the second panel begins after a fifth of the plot
+	x() { awk -v r="phase#$1" '$1 == "rect" && $2 == r {print $3}' layout | sed -n "$2p"; }
+	plot=$(awk '$2 == "area" || $2 == "band#0" {print $5; exit}' layout)
+	moved=$(($(x 0 2) - $(x 0 1)))
+	[ $((moved - plot / 5)) -ge -2 ] && [ $((moved - plot / 5)) -le 2 ]
+	grep -qF '"peak 2.50 GiB at 328.00 ms"' layout
+	grep -qF '"peak 2.50 GiB at 468.00 ms"' layout
+	grep -qF 'meta Peak "rank 1 · r1.json, GPU 0: 2687500288 bytes"' layout
+}
+
+@test "recordings of different times begin together, and a stack has one colour in all of them" {
+	# the same program a day later, its tables in another order
+	jq -c '.meta.start_wall_ns += 86400000000000 | .strings += ["unused"] |
+		.stacks as $s | ($s | length) as $n | .stacks = [$s[0]] + ($s[1:] | reverse) |
+		.events |= map(if .[6] > 0 then .[6] = $n - .[6] else . end)' "$snap" >later.json
+	gpumemsnap timeline --layout --device 0 "$snap" later.json >layout
+	grep -qF '"time since each recording began"' layout
+	[ "$(grep -cF '"peak 2.50 GiB at 328.00 ms"' layout)" = 2 ]
+	colours() { awk '$1 == "rect" && $2 ~ /^legend.band/ {c = $NF} $1 == "text" && /"keep_log log.c:5"/ && /legend/ {print c}' layout; }
+	[ "$(colours | wc -l)" = 2 ]
+	[ "$(colours | sort -u | wc -l)" = 1 ]
+}
+
+@test "panels share one bytes axis unless told otherwise" {
+	gpumemsnap timeline --layout "$snap" >shared
+	gpumemsnap timeline --layout --own-scale "$snap" >own
+	[ "$(grep -c '^text bytes.tick#1073741824 ' shared)" = 2 ]
+	[ "$(grep -c '^text bytes.tick#1073741824 ' own)" = 1 ]
+	grep -q 'All panels have the same scale' shared
+	! grep -q 'All panels have the same scale' own
+}
+
+@test "a merged set is drawn like its files; times and no times have no axis in common" {
+	cp "$snap" a.json
+	cp "$snap" b.json
+	gpumemsnap merge a.json b.json -o set.json
+	gpumemsnap timeline --layout --device 0 set.json >layout
+	[ "$(grep -c '^text panel#' layout)" = 2 ]
+	jq -c '.meta.has_time = false | .events |= [to_entries[] | .value[0] = .key | .value]' "$snap" >steps.json
+	run gpumemsnap timeline --layout a.json steps.json
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"no axis in common"* ]]
+	run gpumemsnap timeline --layout --view segments a.json b.json
+	[ "$status" -eq 2 ]
+}
+
 @test "phases are bars with their names" {
 	run gpumemsnap timeline --layout --device 0 "$snap"
 	[ "$(grep -c '^rect phase#' <<<"$output")" = 10 ]

@@ -1,0 +1,24 @@
+/* together.h: several recordings on one time axis.
+ *
+ * Recordings whose wall clocks are known and that ran at the same time (the ranks of a job) are put where
+ * the clocks say. All others have nothing in common but their beginnings, so they begin together.
+ */
+#ifndef CLI_TOGETHER_H
+#define CLI_TOGETHER_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+struct together {
+	struct model *m;
+	size_t n;
+	int64_t *shift; /* add it to a recording's times; the first to begin has 0 */
+	bool same_clock;
+};
+/* On error nothing is left to free. */
+int together_read(struct together *t, char *const *files, size_t n, struct err *e);
+void together_free(struct together *t);
+/* First and last instant of a recording, in its own time. */
+void together_span(const struct model *m, int64_t *from, int64_t *to);
+
+#endif
