@@ -17,7 +17,9 @@ Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(B)/%,%,$(2))')
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 $(if $(WERROR),-Werror)
-BASE     := -std=gnu11 -D_GNU_SOURCE -DGPUMEMSNAP_VERSION='"$(VERSION)"' -Isrc -Iinclude $(WARN) $(CFLAGS) -MMD -MP
+# The same sources give the same bytes in whatever folder they are built.
+SAMEPATH := -ffile-prefix-map=$(CURDIR)=.
+BASE     := -std=gnu11 -D_GNU_SOURCE -DGPUMEMSNAP_VERSION='"$(VERSION)"' -Isrc -Iinclude $(WARN) $(CFLAGS) $(SAMEPATH) -MMD -MP
 CLI_FLAGS   = $(BASE) $(SANFLAGS) $(DEP_CFLAGS) $(CLI_EXTRA)
 GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
 LIB_FLAGS   = $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
@@ -106,12 +108,12 @@ $(B)/lib/libgpumemalloc.so: $(call pic,$(CORE_SRC) $(FACE_SRC)) $(wildcard src/a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared $(if $(SAN),,-Wl$(,)-z$(,)defs) -Wl,-soname,$(@F).0 \
-		$(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) -o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
-	@ln -sf $(@F) $@.0
+		$(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) -o $@.0 $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
+	@ln -sf $(@F).0 $@
 $(B)/lib/libgpumemalloc.a: $(call pic,$(CORE_SRC) $(FACE_SRC))
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 $(L)/python/%.py: src/record/python/%.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -205,4 +207,4 @@ help:
 
 .PHONY: all tests check demo bench fuzz-smoke clean help
 .SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -1,6 +1,5 @@
 /* cmd_convert.c: gpumemsnap convert: a recording in another format. */
 #include "analyze/frames.h"
-#include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/snapshot.h"
@@ -15,10 +14,15 @@ struct convert_opts {
 	const char *to, *output, *at, *by, *device;
 };
 
+static const char format_words[] = ""
+#define EXPORT(name, suffix, needs, binary, what) "|" #name
+#include "format/exports.def"
+#undef EXPORT
+	;
+
 static const struct option_row convert_options[] = {
-	{"to", 't', OPT_STRING, offsetof(struct convert_opts, to), "FORMAT",
-	 "json (the default), folded, csv, torch, speedscope, perfetto, pprof or massif; without it the ending of "
-	 "the output's name decides"},
+	{"to", 't', OPT_CHOICE, offsetof(struct convert_opts, to), format_words + 1,
+	 "the format; without it the ending of the output's name decides (default json)"},
 	{"output", 'o', OPT_STRING, offsetof(struct convert_opts, output), "FILE",
 	 "write here (default: standard output); .gz compresses"},
 	{"at", 0, OPT_STRING, offsetof(struct convert_opts, at), "peak|end|total|TIME",
@@ -30,20 +34,11 @@ static const struct option_row convert_options[] = {
 	{0},
 };
 
-static const struct exporter *choose(const struct convert_opts *o, struct err *e)
+static const struct exporter *choose(const struct convert_opts *o)
 {
-	const struct exporter *x = o->to ? export_find(o->to) : o->output ? export_by_suffix(o->output) : NULL;
-	struct text names = {0};
+	const struct exporter *x = !o->to && o->output ? export_by_suffix(o->output) : NULL;
 
-	if (!x && !o->to)
-		x = export_find("json");
-	if (x)
-		return x;
-	for (x = export_table; x->name; x++)
-		text_printf(&names, "%s%s", names.n ? ", " : "", x->name);
-	err_set(e, ERR_USAGE, NULL, -1, "--to: '%s' is no format; there are: %s", o->to, names.s);
-	text_free(&names);
-	return NULL;
+	return x ? x : export_find(o->to ? o->to : "json");
 }
 
 static int write_to(const struct exporter *x, const struct export_view *v, const char *path, struct err *e)
@@ -98,8 +93,8 @@ static int convert_run(const struct command *self, int argc, char **argv, struct
 		return -1;
 	if (helped)
 		return 0;
-	x = choose(&o, e);
-	path = x ? snapshot_path("convert", argc, argv, e) : NULL;
+	x = choose(&o);
+	path = snapshot_path("convert", argc, argv, e);
 	if (!path)
 		return -1;
 	if (x->binary && (!o.output || !strcmp(o.output, "-")) && isatty(1))

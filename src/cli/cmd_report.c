@@ -161,6 +161,8 @@ static int report_run(const struct command *self, int argc, char **argv, struct 
 	if (helped)
 		return 0;
 	standard = (char *)snapshot_path(self->name, argc ? 1 : 0, argv, e);
+	if (!standard)
+		return -1;
 	rc = snapshot_parts(&files, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
 	if (!rc)
 		rc = report_files(&o, files.v, files.n, e);

@@ -2,6 +2,7 @@
 #include "cli/narrowing.h"
 #include "analyze/filter.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include <stdlib.h>
 
 static int add(struct filter *f, const char *key, const char *value, struct err *e)
@@ -20,9 +21,12 @@ static int add(struct filter *f, const char *key, const char *value, struct err 
 int narrowing_apply(const struct narrowing *n, struct model *m, struct err *e)
 {
 	struct filter f = {0};
+	int64_t from, to;
 	size_t i;
 	int rc;
 
+	if (n->from && n->to && text_parse_ns(n->from, &from) && text_parse_ns(n->to, &to) && from > to)
+		return err_set(e, ERR_USAGE, NULL, -1, "--from %s is behind --to %s", n->from, n->to);
 	rc = add(&f, "device=", n->device, e) || add(&f, "stream=", n->stream, e) ||
 	     add(&f, "time>=", n->from, e) || add(&f, "time<=", n->to, e);
 	for (i = 0; i < n->where.n && !rc; i++)

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/guess.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,22 @@ static bool parse_real(const char *s, double *out)
 	return end != s && !*end;
 }
 
+static const char *wanted(const struct option_row *o)
+{
+	switch (o->type) {
+	case OPT_BYTES:
+		return "a size like 12GiB or 512K";
+	case OPT_NS:
+		return "a time like 250ms or 1.5s";
+	case OPT_U64:
+		return "a whole number";
+	case OPT_REAL:
+		return "a number, or a percentage like 20%";
+	default:
+		return o->arg;
+	}
+}
+
 static int store(const struct option_row *o, void *into, const char *value, struct err *e)
 {
 	void *at = (char *)into + o->at;
@@ -75,26 +92,42 @@ static int store(const struct option_row *o, void *into, const char *value, stru
 		ok = parse_real(value, at);
 		break;
 	}
-	return ok ? 0 : err_set(e, ERR_USAGE, NULL, -1, "--%s: '%s' is not %s", o->name, value, o->arg);
+	return ok ? 0 : err_set(e, ERR_USAGE, NULL, -1, "--%s: '%s' is not %s", o->name, value, wanted(o));
 }
 
-/* An option spelled "--name", "--name=value", "-x" or "-xvalue"; *used counts the words it took. */
-static int take(const struct command *c, void *into, char **argv, int left, int *used, struct err *e)
+const struct option_row *options_find(const struct command *c, const char *word, const char **value)
 {
-	const char *word = argv[0], *eq = strchr(word, '='), *value = NULL;
-	const struct option_row *o;
+	const char *eq = strchr(word, '=');
 
 	if (word[1] == '-') {
-		o = by_name(c->options, word + 2, eq ? (size_t)(eq - word) - 2 : strlen(word + 2));
-		value = eq ? eq + 1 : NULL;
-	} else {
-		o = by_letter(c->options, word[1]);
-		value = word[2] ? word + 2 : NULL;
+		*value = eq ? eq + 1 : NULL;
+		return by_name(c->options, word + 2, eq ? (size_t)(eq - word) - 2 : strlen(word + 2));
 	}
+	*value = word[2] ? word + 2 : NULL;
+	return by_letter(c->options, word[1]);
+}
+
+static int unknown(const struct command *c, const char *word, struct err *e)
+{
+	struct guess g = guess_begin(word + 2, word[1] == '-' ? strcspn(word + 2, "=") : 0);
+	const struct option_row *o;
+
+	for (o = c->options; o && o->name; o++)
+		guess_try(&g, o->name);
+	if (g.best)
+		return err_set(e, ERR_USAGE, NULL, -1, "unknown option '%s'; did you mean '--%s'?", word, g.best);
+	return err_set(e, ERR_USAGE, NULL, -1, "unknown option '%s'; see 'gpumemsnap %s --help'", word, c->name);
+}
+
+/* The option at argv[0]; *used counts the words it took. */
+static int take(const struct command *c, void *into, char **argv, int left, int *used, struct err *e)
+{
+	const char *value;
+	const struct option_row *o = options_find(c, argv[0], &value);
+
 	*used = 1;
 	if (!o)
-		return err_set(e, ERR_USAGE, NULL, -1, "unknown option '%s'; see 'gpumemsnap %s --help'", word,
-			       c->name);
+		return unknown(c, argv[0], e);
 	if (o->type == OPT_FLAG && value)
 		return err_set(e, ERR_USAGE, NULL, -1, "--%s takes no value", o->name);
 	if (o->type != OPT_FLAG && !value) {

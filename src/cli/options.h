@@ -46,6 +46,9 @@ struct command {
  * If stop_early, the first word that is no option ends them too. --help prints help and sets *helped. */
 int options_parse(const struct command *c, void *into, int *argc, char **argv, bool stop_early, bool *helped,
 		  struct err *e);
+/* The option that a word spells: "--name", "--name=value", "-x" or "-xvalue". NULL: the command has none
+ * like it. *value is the value in the word, or NULL. */
+const struct option_row *options_find(const struct command *c, const char *word, const char **value);
 void options_help(const struct command *c);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const char *snapshot_path(const char *command, int argc, char **argv, struct err *e)
 {
@@ -21,7 +22,13 @@ const char *snapshot_path(const char *command, int argc, char **argv, struct err
 	}
 	if (argc == 1)
 		return argv[0];
-	return !fstat(0, &st) && S_ISFIFO(st.st_mode) ? "-" : "snapshot.json";
+	if (!fstat(0, &st) && S_ISFIFO(st.st_mode))
+		return "-";
+	if (!access("snapshot.json", F_OK))
+		return "snapshot.json";
+	err_set(e, ERR_INPUT, NULL, -1,
+		"no snapshot.json here; name a snapshot, or make one with 'gpumemsnap record ./app'");
+	return NULL;
 }
 
 int snapshot_read(struct model *m, const char *path, struct err *e)

@@ -6,7 +6,7 @@
 #include "model/model.h"
 
 /* The one SNAP of a command: its only word, else standard input if that is a pipe, else
- * "snapshot.json". NULL with e filled if there are more words. */
+ * "snapshot.json". NULL with e filled if there are more words, or nothing at all. */
 const char *snapshot_path(const char *command, int argc, char **argv, struct err *e);
 
 /* Read and link it, whatever it is; a spool with the names of its code. On error m is freed. */

@@ -76,6 +76,13 @@ static void *symbol(void *handle, const char *name)
 	return handle ? rec_symbol(handle, name) : NULL;
 }
 
+/* libunwind has the machine's name in its symbols. */
+#ifdef __aarch64__
+#define UNW_TARGET "aarch64"
+#else
+#define UNW_TARGET "x86_64"
+#endif
+
 static void find_unwinder(void)
 {
 	void *h;
@@ -83,8 +90,8 @@ static void find_unwinder(void)
 	open_beside("liblzma.so.5"); /* or the system's: libunwind asks for it by this name */
 	h = open_beside("libunwind.so.8");
 	unw_backtrace = (backtrace_fn *)symbol(h, "unw_backtrace");
-	unw_flush = (void (*)(void *, uintptr_t, uintptr_t))symbol(h, "_Ux86_64_flush_cache");
-	unw_space = symbol(h, "_ULx86_64_local_addr_space");
+	unw_flush = (void (*)(void *, uintptr_t, uintptr_t))symbol(h, "_U" UNW_TARGET "_flush_cache");
+	unw_space = symbol(h, "_UL" UNW_TARGET "_local_addr_space");
 	if (unw_backtrace)
 		return;
 	h = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -194,7 +194,7 @@ same() { # A B: are the two files the same?
 	head -1 x.csv | grep -q '^event,t_ns,'
 	run gpumemsnap convert --to nonsense "$data/solver.json"
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"'nonsense' is no format; there are: json, folded"* ]]
+	[[ "$output" == *"--to: 'nonsense' is not json|folded|csv|"* ]]
 }
 
 @test "a pickle is not written to a terminal" {

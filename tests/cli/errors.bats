@@ -1,0 +1,106 @@
+# The error messages, in one place: what is said, word for word, and the exit status (2: wrong use,
+# 3: bad input, 4: the system refused, 126 and 127: no program to run). One message is one line on
+# standard error, and nothing is on standard output. Messages about damaged recordings name the byte.
+
+data=$BATS_TEST_DIRNAME/../data
+
+setup() { cd "$BATS_TEST_TMPDIR" && cp "$data/solver.json" . && mkdir dir; }
+
+says() { # STATUS MESSAGE COMMAND…
+	local expected=$1 message="gpumemsnap: $2" status=0
+	shift 2
+	gpumemsnap "$@" >out 2>err </dev/null || status=$?
+	[ "$status" -eq "$expected" ] && [ "$(cat err)" = "$message" ] && [ ! -s out ] && return 0
+	printf '%s\n' "gpumemsnap $*" "wanted ($expected): $message" "got ($status): $(cat err)"
+	return 1
+}
+
+@test "mistyped commands and options get a suggestion, or the place to look" {
+	says 2 "no command 'reprot'; did you mean 'report'?" reprot
+	says 2 "no command 'falme'; did you mean 'flame'?" help falme
+	says 2 "no command 'x'; 'gpumemsnap help' lists them" x
+	says 2 "no command 'frobnicate'; 'gpumemsnap help' lists them" frobnicate
+	says 2 "unknown option '--fromat=json'; did you mean '--format'?" report --fromat=json
+	says 2 "unknown option '--max-peek'; did you mean '--max-peak'?" check --max-peek 1GiB
+	says 2 "unknown option '--frobnicate'; see 'gpumemsnap report --help'" report --frobnicate
+	says 2 "unknown option '-Z'; see 'gpumemsnap report --help'" report -Z
+}
+
+@test "values say what they should have been" {
+	says 2 "--format: 'xml' is not text|json" report --format xml
+	says 2 "--top: 'many' is not a whole number" report --top many
+	says 2 "--max-peak: 'lots' is not a size like 12GiB or 512K" check --max-peak lots
+	says 2 "--max-frag: 'much' is not a number, or a percentage like 20%" check --max-frag much
+	says 2 "--duration: 'long' is not a time like 250ms or 1.5s" record --duration long true
+	says 2 "--top needs a value: N" report --top
+	says 2 "--leaks takes no value" report --leaks=1
+	says 2 "filter 'size>>1': '>1' is not a size" report --where 'size>>1' solver.json
+	says 2 "filter 'colour=red': starts with none of device, stream, thread, pool, kind, size, time, function, file, module, phase" \
+		report --where colour=red solver.json
+	says 2 "--from 2s is behind --to 1s" report --from 2s --to 1s solver.json
+	says 2 "--at: 'never' is not a time like 250ms or 1.5s" flame --at never solver.json
+	says 2 "--width must be 200 to 32767 pixels" flame --width 5 solver.json
+	says 2 "--scale must be 0.5 to 10" flame --scale 50 solver.json
+	says 2 "--device: 'x' is not a device number" flame --device x solver.json
+	says 2 "solver.json: has no device 9; it has: 0, 1" flame --device 9 solver.json
+	says 2 "--conf 'a:b': at character 1: key 'a' is not known" whatif --conf a:b "$data/torch/oom.pickle.gz"
+	says 2 "--conf 'max_split_size_mb:x': at character 19: value 'x' must be a whole number of MiB, at least 20" \
+		whatif --conf max_split_size_mb:x "$data/torch/oom.pickle.gz"
+	says 2 "'abc' is not a process id" top abc
+}
+
+@test "missing arguments say what the command needs" {
+	says 2 "diff takes two snapshots, not 1" diff solver.json
+	says 2 "flame takes one snapshot, not 2" flame a b
+	says 2 "dump needs one process id (or spool)" dump
+	says 2 "merge needs snapshots: gpumemsnap merge snapshot.*.json" merge
+	says 2 "nothing to check: give a limit such as --max-peak 12GiB or --no-leaks" check solver.json
+	says 2 "top needs a terminal; 'gpumemsnap top --once' prints one look" top
+	says 2 "record needs a program: gpumemsnap record ./app ARGS" record
+}
+
+@test "inputs that are none name the file, and the byte where that is known" {
+	for c in report flame timeline check\ --no-leaks whatif convert html; do
+		says 3 "no snapshot.json here; name a snapshot, or make one with 'gpumemsnap record ./app'" $c
+	done
+	says 3 "gone.json: cannot open: No such file or directory" report gone.json
+	says 3 "dir: is a directory, not a snapshot" report dir
+	: >empty
+	says 3 "empty: is empty" report empty
+	echo '{"a":1}' >other
+	says 3 "other: is no recording this program knows: a gpumemsnap snapshot or spool, a PyTorch memory snapshot (pickle), an RMM log or a JAX memory profile (pprof), each also gzipped" report other
+	sed 's/"version":1/"version":99/' solver.json >new.json
+	says 3 "new.json: byte 33: snapshot of version 99; this gpumemsnap reads up to version 1" report new.json
+	gzip -dc "$data/torch/oom.pickle.gz" | head -c 200 >cut.pickle
+	says 3 "cut.pickle: byte 200: the pickle ends in the middle: the file was cut short" report cut.pickle
+	says 3 "solver.json#4: the file holds one snapshot" report 'solver.json#4'
+	says 3 "there is no process 4194305" dump 4194305
+	says 3 "process $$ is not being recorded: it was not started by gpumemsnap record" dump $$
+	says 3 "this is no out-of-memory message that I know" explain-oom 'all is well'
+}
+
+@test "outputs that cannot be written name the file, before any work is done" {
+	says 4 "none/x.json: cannot write: No such file or directory" convert -o none/x.json solver.json
+	says 4 "none/x.png: cannot write: No such file or directory" flame -o none/x.png solver.json
+	says 4 "dir: cannot write: Is a directory" html -o dir solver.json
+	says 4 "/dev/full: write: No space left on device" convert -o /dev/full solver.json
+	gpumemsnap report solver.json 2>err >/dev/full && return 1
+	[ $? -eq 4 ]
+	[ "$(cat err)" = 'gpumemsnap: standard output: write: No space left on device' ]
+}
+
+@test "record: a program that cannot be started, an output that cannot be named" {
+	[ -e "$B/lib/gpumemsnap/libgpumemsnap.so" ] || skip 'record was not built (no CUDA headers)'
+	says 127 "./nothing: No such file or directory" record ./nothing
+	says 127 "nothing-like-it: no such program on PATH" record nothing-like-it
+	says 127 "solver.json: no such program on PATH (did you mean ./ before it?)" record solver.json
+	says 2 "--output: %q{NOPE}: no such environment variable" record -o '%q{NOPE}' true
+	says 2 "--output: %q needs a variable: %q{NAME}" record -o '%q' true
+	says 2 "--output: the name is empty" record -o '' true
+	says 4 "dir: cannot write: is a directory" record -o dir true
+	says 4 "none/x.json: cannot write: No such file or directory" record -o none/x.json true
+	says 2 "--signal: 'FOO' is no signal; USR2 is one" record --signal FOO true
+	says 2 "--depth: at most 1024" record --depth 99999 true
+	says 2 "--include-children and --no-children exclude each other" record --include-children --no-children true
+	[ -z "$(find . -name '.*spool*' -o -name '*.json.*')" ]
+}
