@@ -6,6 +6,10 @@
  *   OTHERS         too little is free because somebody else on the device holds the rest
  *   REFUSED        the driver refused for another reason, or although it had enough
  *   UNKNOWN        the recording does not say how much was free
+ *
+ * At the framework's level the cache and its holes are known. Of the driver only the device's total and
+ * free bytes are, and what we saw it hand out: total = free + reserved + others, always. Addresses say
+ * nothing there: what lies between two allocations need not be memory at all.
  */
 #ifndef ANALYZE_OOM_H
 #define ANALYZE_OOM_H
@@ -31,26 +35,32 @@ struct oom {
 	bool framework; /* asked of a caching allocator, not of the driver */
 	uint64_t free, total; /* of the device, MODEL_UNKNOWN if not recorded */
 	uint64_t live;        /* requested bytes live just then */
-	uint64_t reserved;    /* MODEL_UNKNOWN if not known */
-	uint64_t cached;      /* in holes of segments; MODEL_UNKNOWN */
-	uint64_t largest;     /* of those holes; at the driver level: largest gap between allocations */
-	uint64_t holes;
-	uint64_t whole;    /* cached in segments that nobody uses */
-	uint64_t others;   /* used on the device, but not by what we recorded; MODEL_UNKNOWN */
-	uint64_t stranded; /* not free, live or used before: in partly filled pages; MODEL_UNKNOWN */
-	uint64_t missing;  /* how much more would have been enough; 0 if that was not the problem */
+	uint64_t reserved;    /* held from the device by what we recorded; MODEL_UNKNOWN if not known */
+	uint64_t cached;      /* of that, in free blocks of a framework's segments; MODEL_UNKNOWN */
+	uint64_t others;      /* used on the device, but not by what we recorded; MODEL_UNKNOWN */
+	uint64_t processes;   /* of that, by other processes, as NVML said last; MODEL_UNKNOWN */
+	uint64_t stranded;    /* of others: at most this is lost in pages filled only partly; MODEL_UNKNOWN */
+	uint64_t missing;     /* how much more would have been enough; 0 if that was not the problem */
+	uint64_t largest;     /* free block this request could use (framework, detailed only); MODEL_UNKNOWN */
+	uint64_t holes;       /* free blocks, and … */
+	uint64_t whole;       /* … bytes of segments that nobody uses (detailed only); MODEL_UNKNOWN */
+	size_t group;         /* the first failure of this stack, size and cause */
+	size_t alike, last;   /* of the first one: how many there are, and which is the last */
 	enum oom_cause cause;
 	unsigned help;
 };
 struct ooms {
-	struct oom *v;
-	size_t n, examined; /* all are listed; the cause is told for the first OOMS_EXAMINED */
+	struct oom *v; /* in the order of the recording */
+	size_t n;
+	size_t groups;
 };
-#define OOMS_EXAMINED 16 /* a program that retries in a loop fails thousands of times */
+#define OOMS_DETAILED 16 /* the holes are looked at for so many groups: a program may retry in a loop */
 void oom_find(const struct model *m, uint8_t device, struct ooms *out);
 void oom_free(struct ooms *o);
 /* One or two words: "real shortage", "fragmentation", … */
 const char *oom_cause_name(enum oom_cause c);
+/* Would it not even have fitted with nothing else of this program's on the device? */
+bool oom_too_large(const struct oom *o);
 /* Is this setting on? (expandable_segments: as its own key or inside the configuration text) */
 bool oom_setting_on(const struct model *m, const char *key);
 

@@ -241,8 +241,10 @@ void verdict_make(const struct report *r, struct verdict *out)
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i];
 
-		if (d->device == MODEL_NO_DEVICE)
+		if (d->device == MODEL_NO_DEVICE) {
+			verdict_oom(out, r, d);
 			continue;
+		}
 		say_where(out, r, d);
 		say_who(out, r, d);
 		verdict_pool(out, r, d);

@@ -30,6 +30,8 @@ void verdict_say(struct verdict *v, enum tone tone, int weight, const char *fmt,
     __attribute__((format(printf, 4, 5)));
 /* A pool that a framework took at once (verdict_pool.c). */
 void verdict_pool(struct verdict *v, const struct report *r, const struct report_device *d);
+/* Requests that failed, why, and what would have helped (verdict_oom.c). */
+void verdict_oom(struct verdict *v, const struct report *r, const struct report_device *d);
 /* What went wrong on a device and what would help. */
 void verdict_trouble(struct verdict *v, const struct report *r, const struct report_device *d);
 

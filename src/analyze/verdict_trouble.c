@@ -1,106 +1,9 @@
 /* verdict_trouble.c: the sentences about what is wrong on one device, and what to do about it. */
-#include "analyze/oom.h"
 #include "analyze/verdict.h"
 #include "base/text.h"
 #include <stdio.h>
 
 #define MIB (1024ull * 1024)
-
-static void oom_reason(struct text *t, const struct oom *o)
-{
-	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX];
-
-	switch (o->cause) {
-	case OOM_SHORTAGE:
-		text_printf(t, "a real shortage: %s were in use", text_bytes(a, o->live));
-		if (o->framework && o->cached != MODEL_UNKNOWN)
-			text_printf(t, " and only %s free on the device and in the cache together",
-			            text_bytes(b, o->free + o->cached));
-		else
-			text_printf(t, " and only %s free", text_bytes(b, o->free));
-		text_printf(t, ", %s too little", text_bytes(c, o->missing));
-		return;
-	case OOM_FRAGMENTATION:
-		if (o->stranded != MODEL_UNKNOWN && o->stranded >= o->size && o->free < o->size) {
-			text_printf(t,
-			            "fragmentation: %s of the device are neither free nor in use; small allocations sit in "
-			            "pages that they only partly fill",
-			            text_bytes(a, o->stranded));
-			return;
-		}
-		text_printf(t, "fragmentation: %s were free in %llu holes, the largest %s",
-		            text_bytes(a, o->cached), (unsigned long long)o->holes,
-		            text_bytes(b, o->largest));
-		return;
-	case OOM_LIMIT:
-		text_printf(
-		    t, "a limit: the device had %s free, but this process holds %s and may not hold %s",
-		    text_bytes(a, o->free), text_bytes(b, o->reserved), text_bytes(c, o->reserved + o->need));
-		return;
-	case OOM_OTHERS:
-		text_printf(t, "other users of the device: they hold %s, and %s were missing",
-		            text_bytes(a, o->others), text_bytes(b, o->missing));
-		return;
-	case OOM_REFUSED:
-		text_printf(t, "refused by the driver (error %d)", o->error);
-		if (o->free != MODEL_UNKNOWN)
-			text_printf(t, " although %s were free", text_bytes(a, o->free));
-		return;
-	default:
-		text_puts(t, "for a reason the recording does not tell: it does not say how much was free");
-	}
-}
-
-static void oom_advice(struct verdict *v, const struct oom *o)
-{
-	char a[TEXT_SIZE_MAX];
-
-	if (o->help & OOM_HELP_EXPANDABLE)
-		verdict_say(v, TONE_ADVICE, 80,
-		            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: segments then grow "
-		            "in place and their free pages serve any request.");
-	else if (o->help & OOM_HELP_FRACTION)
-		verdict_say(v, TONE_ADVICE, 80,
-		            "Raise the limit (the memory fraction of this process) to at least %s, or "
-		            "free memory before this point.",
-		            text_bytes(a, o->reserved + o->need));
-	else if (o->help & OOM_HELP_OTHERS)
-		verdict_say(v, TONE_ADVICE, 80, "End or move what else uses this GPU: nvidia-smi names it.");
-	else if (o->help & OOM_HELP_POOL)
-		verdict_say(v, TONE_ADVICE, 80,
-		            "Allocate the large buffers first and keep them, or take memory from a pool "
-		            "(cudaMallocAsync): freed pieces then join again.");
-	else if (o->help & OOM_HELP_LESS)
-		verdict_say(v, TONE_ADVICE, 80,
-		            "Lower the peak by at least %s: start with the largest stacks below.",
-		            text_bytes(a, o->missing));
-	if (o->help & OOM_HELP_RELEASE)
-		verdict_say(v, TONE_ADVICE, 75,
-		            "%s of the cache were in unused segments: empty_cache() before this point "
-		            "would have returned them.",
-		            text_bytes(a, o->whole));
-}
-
-static void say_oom(struct verdict *v, const struct report *r, const struct report_device *d)
-{
-	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], times[64] = "";
-	const struct oom *o = &d->ooms.v[0];
-	struct text why = {0}, place = {0};
-
-	if (!d->ooms.n)
-		return;
-	oom_reason(&why, o);
-	if (o->stack)
-		verdict_place(&place, r->m, o->stack);
-	if (d->ooms.n > 1)
-		snprintf(times, sizeof times, ", and %zu more after it", d->ooms.n - 1);
-	verdict_say(v, TONE_BAD, 100, "GPU %u: a request of %s failed at event %s%s%s%s. It was %s.",
-	            d->device, text_bytes(size, o->size), text_count(event, (uint64_t)o->event),
-	            place.n ? ", in " : "", place.n ? place.s : "", times, why.s);
-	oom_advice(v, o);
-	text_free(&why);
-	text_free(&place);
-}
 
 /* "about 3.00 MiB per step", or the number of blocks where a rate would mean nothing. */
 static void growth_rate(struct text *t, const struct report *r, const struct growth *g)
@@ -238,7 +141,7 @@ void verdict_trouble(struct verdict *v, const struct report *r, const struct rep
 {
 	size_t before = v->n;
 
-	say_oom(v, r, d);
+	verdict_oom(v, r, d);
 	say_capacity(v, r, d);
 	say_growth(v, r, d);
 	say_leaks(v, r, d);

@@ -132,8 +132,6 @@ static void ooms(cJSON *device, const struct model *m, const struct report_devic
 		json_u64(o, "free", x->free);
 		json_u64(o, "total", x->total);
 		json_i64(o, "error", x->error);
-		if (i >= d->ooms.examined)
-			continue;
 		json_text(o, "cause", oom_cause_name(x->cause));
 		json_u64(o, "live", x->live);
 		json_u64(o, "reserved", x->reserved);
@@ -141,6 +139,7 @@ static void ooms(cJSON *device, const struct model *m, const struct report_devic
 		json_u64(o, "largest_free_block", x->largest);
 		json_u64(o, "holes", x->holes);
 		json_u64(o, "others", x->others);
+		json_u64(o, "other_processes", x->processes);
 		json_u64(o, "stranded", x->stranded);
 		json_u64(o, "missing", x->missing);
 		json_stack(o, "stack", m, x->stack);

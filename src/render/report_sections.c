@@ -307,16 +307,18 @@ void section_frag(const struct section *s)
 	}
 }
 
-static void one_failure(const struct section *s, const struct oom *x, bool examined)
+/* The failures that are alike: the first, how many, the last. */
+static void one_failure(const struct section *s, const struct oom *x)
 {
-	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], time[TEXT_SIZE_MAX];
+	char size[TEXT_SIZE_MAX], event[TEXT_SIZE_MAX], time[TEXT_SIZE_MAX], count[TEXT_SIZE_MAX];
 	struct text line = {0}, where = {0};
 
-	text_printf(&line, "event %s%s%s: %s", text_count(event, (uint64_t)x->event),
+	text_printf(&line, "event %s%s%s: %s, %s", text_count(event, (uint64_t)x->event),
 	            s->r->m->has_time ? ", " : "", s->r->m->has_time ? text_ns(time, x->t_ns) : "",
-	            text_bytes(size, x->size));
-	if (examined)
-		text_printf(&line, ", %s", oom_cause_name(x->cause));
+	            text_bytes(size, x->size), oom_cause_name(x->cause));
+	if (x->alike > 1)
+		text_printf(&line, "; %s like it, the last at event %s", text_count(count, x->alike),
+		            text_count(event, (uint64_t)s->d->ooms.v[x->last].event));
 	page_line(s->p, "  %s", line.s);
 	stack_line(&where, s->p, s->r->m, x->stack);
 	line.n = 0;
@@ -326,25 +328,30 @@ static void one_failure(const struct section *s, const struct oom *x, bool exami
 	text_free(&where);
 }
 
+/* DEVICE = FREE + IN USE + CACHED + OTHERS: of a driver's memory nothing is cached. */
 static void failure_facts(struct page *p, const struct oom *x)
 {
-	bool driver = !x->framework;
+	bool cached = x->framework && x->cached != MODEL_UNKNOWN && x->reserved != MODEL_UNKNOWN;
 	struct table t;
 
-	if (driver)
-		table_begin(&t, "rrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "STRANDED",
-		            "LARGEST GAP", "MISSING");
-	else
-		table_begin(&t, "rrrrrrrr", "ASKED FOR", "DEVICE FREE", "OF", "LIVE", "CACHED", "IN HOLES",
+	if (x->framework)
+		table_begin(&t, "rrrrrrrrr", "ASKED FOR", "DEVICE", "FREE", "IN USE", "CACHED", "OTHERS", "HOLES",
 		            "LARGEST", "MISSING");
+	else
+		table_begin(&t, "rrrrrrr", "ASKED FOR", "DEVICE", "FREE", "IN USE", "OTHERS", "STRANDED", "MISSING");
 	table_bytes(&t, x->size);
-	table_bytes(&t, x->free);
 	table_bytes(&t, x->total);
-	table_bytes(&t, x->live);
-	table_bytes(&t, driver ? x->stranded : x->cached);
-	if (!driver)
+	table_bytes(&t, x->free);
+	table_bytes(&t, cached ? x->reserved - x->cached : x->framework ? x->live : x->reserved);
+	if (x->framework)
+		table_bytes(&t, x->cached);
+	table_bytes(&t, x->others);
+	if (x->framework) {
 		table_count(&t, x->holes);
-	table_bytes(&t, x->largest);
+		table_bytes(&t, x->largest);
+	} else {
+		table_bytes(&t, x->stranded);
+	}
 	table_bytes(&t, x->missing);
 	table_end(&t, p);
 }
@@ -352,17 +359,18 @@ static void failure_facts(struct page *p, const struct oom *x)
 void section_oom(const struct section *s)
 {
 	const struct ooms *o = &s->d->ooms;
-	size_t n = limit(s, o->n), i;
+	size_t n = limit(s, o->groups), shown = 0, i;
 
 	if (!o->n && !s->asked)
 		return;
 	page_heading(s->p, "FAILED ALLOCATIONS");
-	for (i = 0; i < n; i++) {
-		one_failure(s, &o->v[i], i < o->examined);
-		if (i < o->examined)
+	for (i = 0; i < o->n && shown < n; i++)
+		if (o->v[i].group == i) {
+			one_failure(s, &o->v[i]);
 			failure_facts(s->p, &o->v[i]);
-	}
-	rest(s, n, o->n);
+			shown++;
+		}
+	rest(s, shown, o->groups);
 	if (!o->n)
 		page_line(s->p, "  None.");
 }

@@ -195,6 +195,21 @@ static bool any_kind(const struct report_device *d)
 	return false;
 }
 
+/* What is no device's: host memory, address space, requests for them that failed. */
+static void host(struct page *p, const struct report *r, const struct report_device *d,
+                 const struct report_text_options *o)
+{
+	bool failures = d->ooms.n && (!o->sections || o->sections & SECTION_OOM);
+
+	if (!failures && (o->sections || !any_kind(d)))
+		return;
+	page_heading(p, "HOST");
+	if (!o->sections)
+		kinds(p, d);
+	if (failures)
+		sections(&(struct section){.p = p, .r = r, .d = d, .o = o}, SECTION_OOM);
+}
+
 static void one_device(struct page *p, const struct report *r, const struct report_device *d,
                        const struct report_text_options *o)
 {
@@ -203,10 +218,7 @@ static void one_device(struct page *p, const struct report *r, const struct repo
 	const char *name = model_text(r->m, r->m->device[d->device].name);
 
 	if (d->device == MODEL_NO_DEVICE) {
-		if (o->sections || !any_kind(d))
-			return;
-		page_heading(p, "HOST");
-		kinds(p, d);
+		host(p, r, d, o);
 		return;
 	}
 	page_heading(p, "GPU %u%s%s%s%s", d->device, *name ? ", " : "", name,

@@ -326,32 +326,165 @@ static void a_framework_request_fails_for_one_of_five_reasons(void **state)
 	assert_int_equal(judge(&m, 100 * MIB, MODEL_UNKNOWN, MODEL_UNKNOWN, &o), OOM_UNKNOWN);
 }
 
-static void a_driver_request_fails_by_holes_by_shortage_or_is_refused(void **state)
+/* Total, free and what we saw handed out are all that a driver tells. */
+static void adds_up(const struct oom *o)
+{
+	assert_true(o->total == o->free + o->reserved + o->others);
+	assert_true(o->cached == MODEL_UNKNOWN && o->largest == MODEL_UNKNOWN && o->holes == MODEL_UNKNOWN);
+}
+
+static void sample(struct model *m, uint64_t free_bytes, uint64_t total)
+{
+	put(m, GMS_K_MEMORY, GMS_A_INFO, .addr = free_bytes, .size = total);
+}
+
+static void a_driver_request_fails_by_pages_by_shortage_or_is_refused(void **state)
 {
 	struct model m;
 	struct oom o;
 	unsigned i;
 
 	(void)state;
-	/* Every second of eight 64 MiB allocations is given back: 256 MiB free, holes of 64. */
+	/* 64 allocations of half a page, each alone on its page: 64 MiB are neither free nor in use. */
+	model_init(&m, "test");
+	sample(&m, 576 * MIB, 576 * MIB);
+	for (i = 0; i < 64; i++)
+		put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB + i * 2 * MIB, .size = MIB);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 4 * GIB, .size = 400 * MIB);
+	assert_int_equal(judge(&m, 100 * MIB, 48 * MIB, 576 * MIB, &o), OOM_FRAGMENTATION);
+	assert_int_equal(o.stranded, 64 * MIB);
+	assert_int_equal(o.live, 464 * MIB);
+	assert_true(o.help & OOM_HELP_POOL);
+	adds_up(&o);
+
+	/* The same figures without small allocations: code that was loaded, say. No page is filled partly. */
+	model_init(&m, "test");
+	sample(&m, 576 * MIB, 576 * MIB);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 4 * GIB, .size = 464 * MIB);
+	assert_int_equal(judge(&m, 100 * MIB, 48 * MIB, 576 * MIB, &o), OOM_SHORTAGE);
+	assert_int_equal(o.missing, 52 * MIB);
+	assert_int_equal(o.stranded, 0);
+	assert_true(o.help == OOM_HELP_LESS && !oom_too_large(&o));
+	adds_up(&o);
+
+	/* Gaps between addresses say nothing: with enough free the driver just refused. */
 	model_init(&m, "test");
 	for (i = 0; i < 9; i++)
 		put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB + i * 64 * MIB, .size = 64 * MIB);
 	for (i = 1; i < 9; i += 2)
 		put(&m, GMS_K_DEVICE, GMS_A_FREE, .addr = GIB + i * 64 * MIB);
-	assert_int_equal(judge(&m, 128 * MIB, 256 * MIB, 576 * MIB, &o), OOM_FRAGMENTATION);
-	assert_int_equal(o.largest, 64 * MIB);
-	assert_int_equal(o.holes, 4);
+	assert_int_equal(judge(&m, 128 * MIB, 256 * MIB, 576 * MIB, &o), OOM_REFUSED);
 	assert_int_equal(o.live, 320 * MIB);
+	assert_int_equal(o.help, 0);
+	adds_up(&o);
+
+	/* More than the device could give if nothing else were there. */
+	model_init(&m, "test");
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = 200 * MIB);
+	assert_int_equal(judge(&m, 600 * MIB, 300 * MIB, 576 * MIB, &o), OOM_SHORTAGE);
+	assert_true(oom_too_large(&o));
+	adds_up(&o);
+
+	/* The device has nothing to do with page-locked host memory. */
+	model_init(&m, "test");
+	i = (unsigned)put(&m, GMS_K_PINNED, GMS_A_FAIL, .size = GIB);
+	model_fail(&m, i, 2, MIB, 576 * MIB);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = MIB);
+	model_link(&m);
+	struct ooms all;
+	oom_find(&m, 0, &all);
+	assert_int_equal(all.v[0].cause, OOM_REFUSED);
+	oom_free(&all);
+	model_free(&m);
+}
+
+static void process(struct model *m, uint64_t pid, uint64_t bytes)
+{
+	put(m, GMS_K_PROCESS, GMS_A_INFO, .addr = pid, .size = bytes);
+}
+
+/* Where NVML told them apart, a large context is no other process, and a small other process is one. */
+static void other_processes_are_known_from_nvml_and_else_supposed(void **state)
+{
+	struct model m;
+	struct oom o;
+
+	(void)state;
+	model_init(&m, "test");
+	m.pid = 100;
+	process(&m, 0, 4 * GIB);
+	process(&m, 100, 3 * GIB);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = GIB);
+	assert_int_equal(judge(&m, 128 * MIB, 76 * MIB, 3 * GIB + 76 * MIB, &o), OOM_SHORTAGE);
+	assert_int_equal(o.processes, 0);
+	assert_int_equal(o.others, 2 * GIB);
 
 	model_init(&m, "test");
-	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = 500 * MIB);
-	assert_int_equal(judge(&m, 128 * MIB, 76 * MIB, 576 * MIB, &o), OOM_SHORTAGE);
-	assert_int_equal(o.missing, 52 * MIB);
+	m.pid = 100;
+	process(&m, 100, GIB);
+	process(&m, 7, 100 * MIB);
+	process(&m, 8, 900 * MIB);
+	process(&m, 8, 300 * MIB);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = GIB);
+	assert_int_equal(judge(&m, 128 * MIB, 76 * MIB, 2 * GIB, &o), OOM_OTHERS);
+	assert_int_equal(o.processes, 400 * MIB);
+	assert_int_equal(o.help, OOM_HELP_OTHERS);
+	adds_up(&o);
 
 	model_init(&m, "test");
-	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = 5 * MIB);
-	assert_int_equal(judge(&m, 128 * MIB, 500 * MIB, 576 * MIB, &o), OOM_REFUSED);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = GIB, .size = GIB);
+	assert_int_equal(judge(&m, 128 * MIB, 76 * MIB, 10 * GIB, &o), OOM_OTHERS);
+	assert_int_equal(o.processes, MODEL_UNKNOWN);
+}
+
+/* 5,000 attempts in a loop, every tenth with another size: each has its cause, and they make two groups. */
+static void equal_failures_are_one_group_and_all_are_judged(void **state)
+{
+	struct model m;
+	struct ooms o;
+	unsigned i, row;
+
+	(void)state;
+	model_init(&m, "test");
+	segment(&m, 20 * MIB, 20 * MIB);
+	block(&m, 20 * MIB, 12 * MIB);
+	for (i = 0; i < 5000; i++) {
+		row = (unsigned)put(&m, GMS_K_BLOCK, GMS_A_FAIL, .size = (i % 10 ? 50 : 60) * MIB);
+		model_fail(&m, row, 2, 3 * MIB, 24 * MIB);
+	}
+	/* Files may have their failures in any order. */
+	struct failure first = m.failures[0];
+	m.failures[0] = m.failures[4999];
+	m.failures[4999] = first;
+	model_link(&m);
+	oom_find(&m, 0, &o);
+	assert_true(o.n == 5000 && o.groups == 2);
+	for (i = 0; i < 5000; i++) {
+		assert_int_equal(o.v[i].event, i + 2);
+		assert_int_equal(o.v[i].cause, OOM_SHORTAGE);
+		assert_int_equal(o.v[i].missing, (i % 10 ? 39 : 49) * MIB);
+		assert_int_equal(o.v[i].group, i % 10 ? 1 : 0);
+	}
+	assert_true(o.v[0].alike == 500 && o.v[0].last == 4990 && o.v[1].alike == 4500 && o.v[1].last == 4999);
+	assert_true(o.v[1].holes == 1 && o.v[2].holes == MODEL_UNKNOWN);
+	oom_free(&o);
+	model_free(&m);
+}
+
+/* A limit, and in its cache enough for the request, but not in one piece: both can be helped. */
+static void a_limit_may_hide_fragmentation(void **state)
+{
+	struct model m;
+	struct oom o;
+
+	(void)state;
+	model_init(&m, "test");
+	segment(&m, 20 * MIB, 20 * MIB);
+	segment(&m, 60 * MIB, 20 * MIB);
+	block(&m, 20 * MIB, 12 * MIB);
+	block(&m, 60 * MIB, 12 * MIB);
+	assert_int_equal(judge(&m, 12 * MIB, 10 * GIB, MODEL_UNKNOWN, &o), OOM_LIMIT);
+	assert_int_equal(o.help, OOM_HELP_FRACTION | OOM_HELP_EXPANDABLE);
 }
 
 int main(void)
@@ -363,7 +496,10 @@ int main(void)
 	    cmocka_unit_test(random_traces_agree_with_a_map_of_pages),
 	    cmocka_unit_test(the_worst_moment_is_found_among_all_of_them),
 	    cmocka_unit_test(a_framework_request_fails_for_one_of_five_reasons),
-	    cmocka_unit_test(a_driver_request_fails_by_holes_by_shortage_or_is_refused),
+	    cmocka_unit_test(a_driver_request_fails_by_pages_by_shortage_or_is_refused),
+	    cmocka_unit_test(other_processes_are_known_from_nvml_and_else_supposed),
+	    cmocka_unit_test(equal_failures_are_one_group_and_all_are_judged),
+	    cmocka_unit_test(a_limit_may_hide_fragmentation),
 	};
 
 	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
