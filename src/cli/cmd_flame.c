@@ -141,6 +141,7 @@ static int draw(const struct flame_opts *o, const struct by *by, struct model *m
 	struct rank rank;
 	struct picture p;
 	struct text title = {0}, subtitle = {0};
+	uint64_t digest = model_digest(m);
 
 	if (moment_find(&at, m, device, o->at, e))
 		return -1;
@@ -163,9 +164,9 @@ static int draw(const struct flame_opts *o, const struct by *by, struct model *m
 	             &o->drawing.look, font);
 	picture_meta(&p, "Title", "%s", o->drawing.title ? o->drawing.title : title.s);
 	picture_meta(&p, "Description", "%s", subtitle.s);
-	picture_meta(&p, "Source", "%s", m->file);
-	if (m->command)
-		picture_meta(&p, "Command", "%s", m->command);
+	drawing_source(&p, m, digest);
+	if (at.known_time)
+		picture_meta(&p, "Instant", "%lld %s", (long long)at.t_ns, m->has_time ? "ns" : "events");
 	picture_meta(&p, "Bytes", "%llu", (unsigned long long)at.live.bytes);
 	picture_meta(&p, "Blocks", "%llu", (unsigned long long)at.live.count);
 	int rc = drawing_save(&o->drawing, &p, e);

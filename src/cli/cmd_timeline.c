@@ -134,9 +134,7 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 		const struct model *m = pic->panel[i].m;
 		if (i && m == pic->panel[i - 1].m)
 			continue;
-		picture_meta(p, "Source", "%s", m->file);
-		if (m->command)
-			picture_meta(p, "Command", "%s", m->command);
+		drawing_source(p, m, model_digest(m));
 	}
 	picture_meta(p, "Window", "%lld to %lld %s", (long long)pic->axis.from, (long long)pic->axis.to,
 	             pic->m->has_time ? "ns" : "events");

@@ -30,16 +30,6 @@ static void write_subtitle(struct text *t, const struct model *a, const struct m
 	            name);
 }
 
-static void write_meta(struct picture *p, const struct model *a, const struct model *b, const struct flame *f)
-{
-	picture_meta(p, "Before", "%s", a->file);
-	picture_meta(p, "Source", "%s", b->file);
-	if (b->command)
-		picture_meta(p, "Command", "%s", b->command);
-	picture_meta(p, "Bytes", "%llu", (unsigned long long)f->total);
-	picture_meta(p, "BytesBefore", "%llu", (unsigned long long)f->was);
-}
-
 int diff_picture(const struct drawing *d, const struct model *a, struct model *b, uint8_t device, bool end,
                  struct err *e)
 {
@@ -51,6 +41,7 @@ int diff_picture(const struct drawing *d, const struct model *a, struct model *b
 	struct flame tree;
 	struct picture p;
 	struct diff diff;
+	uint64_t digest[2] = {model_digest(a), model_digest(b)};
 
 	if (!font)
 		return -1;
@@ -70,7 +61,11 @@ int diff_picture(const struct drawing *d, const struct model *a, struct model *b
 	             &d->look, font);
 	picture_meta(&p, "Title", "%s", d->title ? d->title : title.s);
 	picture_meta(&p, "Description", "%s", subtitle.s);
-	write_meta(&p, a, b, &tree);
+	picture_meta(&p, "Before", "%s", a->file);
+	picture_meta(&p, "DigestBefore", "%016llx", (unsigned long long)digest[DIFF_A]);
+	drawing_source(&p, b, digest[DIFF_B]);
+	picture_meta(&p, "Bytes", "%llu", (unsigned long long)tree.total);
+	picture_meta(&p, "BytesBefore", "%llu", (unsigned long long)tree.was);
 	int rc = drawing_save(d, &p, e);
 	picture_free(&p);
 	text_free(&title);

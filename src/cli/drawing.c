@@ -1,7 +1,9 @@
 /* drawing.c: checking a picture's options and sending it off. */
 #include "cli/drawing.h"
+#include "cli/together.h"
 #include "render/canvas.h"
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int drawing_check(struct drawing *d, const char *command, struct err *e)
@@ -18,6 +20,25 @@ int drawing_check(struct drawing *d, const char *command, struct err *e)
 		               "a PNG is not for a terminal; type 'gpumemsnap %s > %s.png' or give -o FILE",
 		               command, command);
 	return 0;
+}
+
+void drawing_source(struct picture *p, const struct model *m, uint64_t digest)
+{
+	time_t start = (time_t)(m->start_wall_ns / 1000000000);
+	struct tm utc;
+	int64_t from, to;
+
+	picture_meta(p, "Source", "%s", m->file);
+	if (m->command)
+		picture_meta(p, "Command", "%s", m->command);
+	picture_meta(p, "Digest", "%016llx", (unsigned long long)digest);
+	together_span(m, &from, &to);
+	if (m->ev.n > m->n_initial)
+		picture_meta(p, "TimeRange", "%lld to %lld %s", (long long)from, (long long)to,
+		             m->has_time ? "ns" : "events");
+	if (m->start_wall_ns > 0 && gmtime_r(&start, &utc))
+		picture_meta(p, "Began", "%04d-%02d-%02dT%02d:%02d:%02dZ", utc.tm_year + 1900, utc.tm_mon + 1,
+		             utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 int drawing_save(const struct drawing *d, struct picture *p, struct err *e)

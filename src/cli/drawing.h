@@ -3,6 +3,7 @@
 #define CLI_DRAWING_H
 
 #include "cli/options.h"
+#include "model/model.h"
 #include "render/look.h"
 
 struct drawing {
@@ -42,6 +43,9 @@ struct drawing {
 
 /* Before any work: are the sizes possible, may the picture go where it should? */
 int drawing_check(struct drawing *d, const char *command, struct err *e);
+/* Which recording a picture is of: its file, command, digest (model_digest, taken before anything was added to its
+ * tables) and time. */
+void drawing_source(struct picture *p, const struct model *m, uint64_t digest);
 /* Meta lines that every picture has, then the PNG (or text) to its place. */
 int drawing_save(const struct drawing *d, struct picture *p, struct err *e);
 

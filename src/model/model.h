@@ -228,6 +228,10 @@ void model_setting(struct model *m, const char *key, const char *value);
 const char *model_setting_get(const struct model *m, const char *key); /* NULL if absent */
 void model_note(struct model *m, enum note_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Tells recordings apart, whatever file they are in: a hash of the events and of what they refer to. Whoever
+ * adds to the tables changes it. */
+uint64_t model_digest(const struct model *m);
+
 /* Match every free with its alloc, count anomalies, mark devices present. Call once after reading.
  * After it, a free's kind and device are its alloc's: use model_kind. */
 void model_link(struct model *m);

@@ -40,15 +40,25 @@ static void on_warning(png_structp png, png_const_charp msg)
 	(void)msg;
 }
 
+static bool is_ascii(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s >= 0x80)
+			return false;
+	return true;
+}
+
+/* tEXt where that can hold it, which every program reads; iTXt for other UTF-8. */
 static void put_texts(png_structp png, png_infop info, const struct picture *p)
 {
 	png_text *t = mem_zalloc(p->n_meta + 1, sizeof *t);
 
 	for (size_t i = 0; i < p->n_meta; i++) {
-		t[i].compression = PNG_ITXT_COMPRESSION_NONE; /* iTXt: values may hold any UTF-8 */
+		bool ascii = is_ascii(p->meta[i].value);
+		t[i].compression = ascii ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
 		t[i].key = (char *)(uintptr_t)p->meta[i].key;
 		t[i].text = p->meta[i].value;
-		t[i].itxt_length = strlen(p->meta[i].value);
+		*(ascii ? &t[i].text_length : &t[i].itxt_length) = strlen(p->meta[i].value);
 	}
 	png_set_text(png, info, t, (int)p->n_meta); /* copies */
 	free(t);

@@ -133,6 +133,47 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *"standard output"* ]]
 }
 
+texts() { # FILE: KEY=VALUE of the text chunks
+	python3 - "$1" <<-'PY'
+	import struct, sys
+	data, at = open(sys.argv[1], "rb").read(), 8
+	while at < len(data):
+	    n, kind = struct.unpack(">I4s", data[at:at + 8])
+	    body = data[at + 8:at + 8 + n]
+	    at += n + 12
+	    if kind == b"tEXt":
+	        print(kind.decode(), body.replace(b"\0", b"=").decode("latin-1"))
+	    elif kind == b"iTXt":
+	        key, rest = body.split(b"\0", 1)
+	        print(kind.decode(), key.decode() + "=" + rest[2:].split(b"\0", 2)[2].decode())
+	PY
+}
+
+@test "the PNG says what it is of: title, command, digest and time range" {
+	gpumemsnap flame "$snap" >a.png
+	texts a.png >a
+	grep -qxF 'tEXt Title=2.50 GiB of GPU memory live at the peak' a
+	grep -qF 'iTXt Description=' a
+	grep -qxF "tEXt Command=$(jq -r .meta.command "$snap")" a
+	grep -qxF 'tEXt TimeRange=0 to 560000000 ns' a
+	grep -qxF 'tEXt Instant=328000000 ns' a
+	grep -qE '^tEXt Digest=[0-9a-f]{16}$' a
+	grep -qxF 'tEXt Title=own' <(gpumemsnap flame --title own "$snap" >t.png; texts t.png)
+}
+
+@test "the digest is the recording's: one for every packing and picture, another for another recording" {
+	digest() { sed -n 's/^meta Digest "\(.*\)"/\1/p'; }
+	want=$(gpumemsnap flame --layout "$snap" | digest)
+	[ -n "$want" ]
+	gzip -c "$snap" >packed.json.gz
+	jq . "$snap" >pretty.json
+	[ "$(gpumemsnap flame --layout --by phase --at end packed.json.gz | digest)" = "$want" ]
+	[ "$(gpumemsnap timeline --layout pretty.json | digest)" = "$want" ]
+	[ "$(gpumemsnap diff --layout --flame - pretty.json "$snap" | digest)" = "$want" ]
+	jq -c '.events[3][4] += 1' "$snap" >other.json
+	[ "$(gpumemsnap flame --layout other.json | digest)" != "$want" ]
+}
+
 @test "the picture is the same, byte for byte, every time" {
 	gpumemsnap flame "$snap" >a.png
 	gpumemsnap flame "$snap" >b.png
