@@ -2,11 +2,8 @@
 #include "format/spool.h"
 #include "base/mem.h"
 #include "format/spool_reader.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- header ------------------------------------------------------------------------------------------ */
@@ -249,60 +246,24 @@ static int read_spool(const struct input *in, struct model *m, const struct spoo
 	return 0;
 }
 
-/* --- a flight recorder that still runs is asked to hold ----------------------------------------------------- */
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void set_hold(int fd, uint64_t until)
-{
-	ssize_t put = pwrite(fd, &until, sizeof until, offsetof(struct spool_header, hold_until_ns));
-
-	(void)put; /* then it does not hold, and a chunk may be lost to the reader: still a valid reading */
-}
-
-/* Returns the open file if it was asked to hold, else -1. */
-static int hold(const char *path)
-{
-	struct timespec settle = {0, 5000000};
-	struct spool_header h;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.magic, SPOOL_MAGIC, sizeof h.magic) != 0 ||
-	    !h.max_bytes || h.state != SPOOL_RUNNING || kill(h.pid, 0) != 0) {
-		close(fd);
-		return -1;
-	}
-	set_hold(fd, (uint64_t)now_ns() + SPOOL_HOLD_MAX_NS - 100000000);
-	nanosleep(&settle, NULL);
-	return fd;
-}
-
 int spool_read(struct model *m, const char *path, const struct spool_options *o, struct spool_info *info, struct err *e)
 {
+	struct spool_moment moment;
+	struct spool_options upto = o ? *o : (struct spool_options){0};
 	struct input in;
-	int held = hold(path), failed;
+	int failed;
 
-	if (input_open(&in, path, e)) {
-		if (held >= 0)
-			close(held);
+	if (spool_live_open(&in, path, &moment, e))
 		return -1;
-	}
+	if (moment.t_ns && (upto.until_ns <= 0 || upto.until_ns > moment.t_ns))
+		upto.until_ns = moment.t_ns;
 	model_init(m, in.name);
-	failed = read_spool(&in, m, o, info, e);
+	failed = read_spool(&in, m, &upto, info, e);
+	if (!failed && moment.torn)
+		model_note(m, NOTE_WARNING, "events were dropped while this was read: what was live then may be told wrongly");
 	if (failed)
 		model_free(m);
 	input_close(&in);
-	if (held >= 0) {
-		set_hold(held, 0);
-		close(held);
-	}
 	return failed;
 }
 

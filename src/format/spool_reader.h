@@ -98,6 +98,13 @@ struct spool_reader {
 int spool_open(struct spool_reader *r, const struct input *in, struct err *e);
 void spool_close(struct spool_reader *r);
 
+/* spool_live.c: a spool, also one that its process is writing: then as of one moment. */
+struct spool_moment {
+	int64_t t_ns; /* since the recording began: nothing later counts; 0 = the process is gone, all counts */
+	bool torn;    /* a flight recorder dropped events all the while */
+};
+int spool_live_open(struct input *in, const char *path, struct spool_moment *moment, struct err *e);
+
 /* spool_tables.c */
 void spool_tables_read(struct spool_reader *r);
 /* The record at `at`, which ends before `end`: its length in bytes, 0 if there is none. */

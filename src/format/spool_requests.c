@@ -51,7 +51,7 @@ int spool_requests(const char *path, struct spool_requests *out, struct err *e)
 	size_t i;
 
 	*out = (struct spool_requests){0};
-	if (input_open(&in, path, e))
+	if (input_open_live(&in, path, e))
 		return -1;
 	model_init(&m, in.name);
 	r.m = &m;

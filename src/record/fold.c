@@ -234,7 +234,7 @@ static void recycle(struct rec_chunk *r, uint32_t chunk_bytes)
 	r->use = REC_CHUNK_FREE;
 }
 
-static struct spool_chunk *free_chunk(struct rec_chunk *v, size_t n)
+struct spool_chunk *rec_free_chunk(struct rec_chunk *v, size_t n)
 {
 	size_t i;
 
@@ -277,24 +277,38 @@ static void fold_until(struct rec_chunk *v, size_t n, uint32_t chunk_bytes, uint
 	}
 }
 
-struct spool_chunk *rec_fold(struct rec_chunk *v, size_t n, uint32_t chunk_bytes)
+static size_t count_free(const struct rec_chunk *v, size_t n)
+{
+	size_t i, free = 0;
+
+	for (i = 0; i < n; i++)
+		free += v[i].use == REC_CHUNK_FREE;
+	return free;
+}
+
+/* Up to the end of the full chunk that ends first; false if there is none. */
+static bool fold_oldest(struct rec_chunk *v, size_t n, uint32_t chunk_bytes)
 {
 	const struct rec_chunk *oldest = NULL;
-	struct spool_chunk *c = free_chunk(v, n);
 	size_t i;
 
-	if (c)
-		return c;
 	for (i = 0; i < n; i++)
 		if (v[i].use == REC_CHUNK_FULL && (!oldest || v[i].last_ns < oldest->last_ns))
 			oldest = &v[i];
 	if (!oldest)
-		return NULL;
+		return false;
 	fold_until(v, n, chunk_bytes, oldest->last_ns);
 	for (i = 0; i < n; i++)
 		if (v[i].use == REC_CHUNK_FULL && !next_event(&v[i], chunk_bytes))
 			recycle(&v[i], chunk_bytes);
-	return free_chunk(v, n);
+	return true;
+}
+
+struct spool_chunk *rec_fold(struct rec_chunk *v, size_t n, uint32_t chunk_bytes, size_t spare)
+{
+	while (count_free(v, n) <= spare && fold_oldest(v, n, chunk_bytes))
+		;
+	return rec_free_chunk(v, n);
 }
 
 void rec_fold_forked(void)

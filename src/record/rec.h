@@ -188,8 +188,10 @@ struct rec_chunk {
 	uint64_t last_ns; /* of its last event, once it is full */
 	enum rec_chunk_use use;
 };
-/* Fold the oldest events into live slots until a chunk has become free; NULL if none can. */
-struct spool_chunk *rec_fold(struct rec_chunk *v, size_t n, uint32_t chunk_bytes);
+/* A free chunk, after folding the oldest events into live slots until `spare` more are free; NULL if none
+ * can become free. */
+struct spool_chunk *rec_fold(struct rec_chunk *v, size_t n, uint32_t chunk_bytes, size_t spare);
+struct spool_chunk *rec_free_chunk(struct rec_chunk *v, size_t n); /* one that is free already, or NULL */
 struct spool_chunk *rec_live_chunk(void); /* spool_out.c: for slots; NULL if there is no room */
 void rec_fold_forked(void);
 

@@ -18,6 +18,7 @@
 #define EXTENT_LAST  64 /* … and at most */
 #define PARTIALS     256
 #define RING_MIN     8 /* chunks a flight recorder has at least */
+#define RING_SPARE   8 /* of so many one is kept free, for when it must not fold */
 
 static struct spool_header no_spool; /* what rec_head is while there is none */
 struct spool_header *rec_head = &no_spool;
@@ -263,7 +264,9 @@ static struct spool_chunk *take_chunk(void)
 		extent = extent * 2 > EXTENT_LAST ? EXTENT_LAST : extent * 2;
 		return grow(chunks) ? fresh_chunk() : NULL;
 	}
-	if (!held() && (c = rec_fold(ring, n_ring, rec_head->chunk_bytes)))
+	if (held() && (c = rec_free_chunk(ring, n_ring)))
+		return c;
+	if ((c = rec_fold(ring, n_ring, rec_head->chunk_bytes, n_ring / RING_SPARE)))
 		return c;
 	return grow(1) ? fresh_chunk() : NULL; /* the bound gives way to what must be kept */
 }
@@ -296,7 +299,7 @@ struct spool_chunk *rec_live_chunk(void)
 		c = reserve[i];
 		reserve[i] = NULL;
 	}
-	if (!c && (c = fresh_chunk()) == NULL)
+	if (!c && !(c = fresh_chunk()) && !(c = rec_free_chunk(ring, n_ring)))
 		c = grow(1) ? fresh_chunk() : NULL;
 	if (c)
 		__atomic_store_n(&c->type, SPOOL_LIVE, __ATOMIC_RELEASE);

@@ -42,8 +42,9 @@
  * say what is gone. The first remaining event of a chunk may already be contained in the LIVE slots,
  * if the process was killed just then: a reader ignores an alloc that is a slot's own (same address
  * and time) and a free of something not live with the time window_ns.
- * A reader that wants a running flight recorder to hold still stores a time in hold_until_ns:
- * no chunk is used again before it (at most SPOOL_HOLD_MAX_NS ahead is honoured).
+ * A reader that wants a running flight recorder to hold still stores a time in hold_until_ns: before it
+ * (at most SPOOL_HOLD_MAX_NS ahead is honoured) nothing is folded as long as there are chunks to spare,
+ * of which some are always kept. If folded_events and window_ns are afterwards as before, nothing was.
  */
 #ifndef WIRE_SPOOL_H
 #define WIRE_SPOOL_H
@@ -60,7 +61,7 @@
 #define SPOOL_DEPTH_MAX	  1024
 #define SPOOL_NO_DEVICE	  255	   /* host memory, or not known */
 #define SPOOL_MANY	  0xffffu  /* index of streams, pools, contexts, threads beyond the 65,534th */
-#define SPOOL_HOLD_MAX_NS 2000000000ull
+#define SPOOL_HOLD_MAX_NS 500000000ull
 
 /* How a process's recording stands. */
 enum spool_state {

@@ -41,6 +41,51 @@ start() { # STEPS: sets app
 	done
 }
 
+# watch COMMAND…: a flight recorder of 4 MiB that runs, and its first line in out; sets app
+watch() {
+	gpumemsnap record --sim -q -o end.json --max-size 4M "$@" 3>&- >out &
+	for _ in {1..1000}; do
+		[ -s out ] && break
+		sleep 0.05
+	done
+	app=$(pgrep -P $!)
+}
+
+@test "a dump of a running flight recorder has the live set, with its stacks" {
+	watch "$B/tests/fault/flight" 60000 wait
+	gpumemsnap dump -q -o now.json "$app"
+	gpumemsnap report -f json now.json | jq -r '[.snapshots[0].devices[0].live_stacks[]
+		| {f: [.stack[].function | select(startswith("site_"))][0], n: .count, b: .bytes}] | group_by(.f)
+		| map("\(.[0].f) \(map(.n) | add) \(map(.b) | add)") | sort | .[]' >got
+	sort out | diff - got
+}
+
+@test "dumps of a busy flight recorder are consistent, and do not make it larger than it may be" {
+	watch "$B/tests/fault/killed" count 3
+	for _ in {1..6}; do
+		gpumemsnap dump -q -o now.json "$app"
+		[ "$(jq '.notes // [] | length' now.json)" -le 1 ] # none but that of the window
+		gpumemsnap report -f json now.json | jq -e '.snapshots[0].devices[0] | .live_blocks_end <= 3 and
+			(.anomalies | .free_unknown + .double_free + .alloc_live) == 0'
+		[ "$(stat -c %s .end.json.spool/"$app".0.spool)" -le $((4 << 20)) ]
+	done
+	[ "$(jq '.meta.dropped_events > 1000' now.json)" = true ]
+}
+
+@test "a dump of several busy threads misses no allocation of a free" {
+	gpumemsnap record --sim -q -o end.json "$B/tests/fault/exchange" 3>&- >out &
+	for _ in {1..200}; do
+		[ -s out ] && break
+		sleep 0.05
+	done
+	app=$(cat out)
+	for _ in {1..6}; do
+		gpumemsnap dump -q -o now.json "$app"
+		gpumemsnap report -f json now.json | jq -e '.snapshots[0].devices[0] |
+			(.anomalies | .free_unknown + .double_free + .alloc_live) == 0'
+	done
+}
+
 @test "dump takes a spool's name, too" {
 	start alloc:1000 print:ready sleep:20000
 	gpumemsnap dump -q -o now.json .end.json.spool/"$app".0.spool

@@ -1,5 +1,5 @@
-/* flight.c STEPS: a deterministic crowd of allocations from three call sites. Prints what is live at the
- * end: the number and the bytes from each site. */
+/* flight.c STEPS [wait]: a deterministic crowd of allocations from three call sites. Prints what is live at the
+ * end: the number and the bytes from each site; then it may wait to be killed. */
 #include "gpu.h"
 
 #define SLOTS 500
@@ -68,5 +68,8 @@ int main(int argc, char **argv)
 	}
 	printf("site_one %zu %zu\nsite_two %zu %zu\nsite_early %zu %zu\n", count[0], bytes[0], count[1], bytes[1],
 	       count[2], bytes[2]);
+	fflush(stdout);
+	if (argc > 2)
+		pause();
 	return 0;
 }
