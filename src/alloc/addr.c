@@ -17,13 +17,11 @@ static struct gma_addr_slot *new_slots(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-bool gma_addr_room(struct gma_addr *a)
+bool gma_addr_grow(struct gma_addr *a)
 {
 	struct gma_addr bigger = {.mask = a->slot ? 2 * a->mask + 1 : FIRST_SLOTS - 1};
 	size_t i;
 
-	if (a->slot && 2 * (a->n + 1) <= a->mask)
-		return true;
 	bigger.slot = new_slots(bigger.mask + 1);
 	if (!bigger.slot)
 		return false;
@@ -59,10 +57,13 @@ struct gma_block *gma_addr_find(const struct gma_addr *a, uint64_t addr)
 	return a->slot && addr ? a->slot[place_of(a, addr)].block : NULL;
 }
 
-void gma_addr_drop(struct gma_addr *a, uint64_t addr)
+struct gma_block *gma_addr_take(struct gma_addr *a, uint64_t addr)
 {
-	size_t hole = place_of(a, addr), i;
+	size_t hole = a->slot && addr ? place_of(a, addr) : 0, i;
+	struct gma_block *b = a->slot && addr ? a->slot[hole].block : NULL;
 
+	if (!b)
+		return NULL;
 	a->n--;
 	for (i = (hole + 1) & a->mask; a->slot[i].addr; i = (i + 1) & a->mask) {
 		if (((i - home(a, a->slot[i].addr)) & a->mask) < ((i - hole) & a->mask))
@@ -71,6 +72,7 @@ void gma_addr_drop(struct gma_addr *a, uint64_t addr)
 		hole = i;
 	}
 	a->slot[hole] = (struct gma_addr_slot){0, NULL};
+	return b;
 }
 
 void gma_addr_free(struct gma_addr *a)

@@ -16,10 +16,14 @@ struct gma_addr { /* starts as {0} */
 	size_t n, mask; /* mask + 1 slots; 0: none yet */
 };
 
-bool gma_addr_room(struct gma_addr *a); /* for one more; false: no memory */
+bool gma_addr_grow(struct gma_addr *a); /* false: no memory */
+static inline bool gma_addr_room(struct gma_addr *a) /* for one more */
+{
+	return (a->slot && 2 * (a->n + 1) <= a->mask) || gma_addr_grow(a);
+}
 void gma_addr_put(struct gma_addr *a, uint64_t addr, struct gma_block *b); /* there is room, addr is new */
 struct gma_block *gma_addr_find(const struct gma_addr *a, uint64_t addr); /* NULL */
-void gma_addr_drop(struct gma_addr *a, uint64_t addr);
+struct gma_block *gma_addr_take(struct gma_addr *a, uint64_t addr); /* found, it is dropped; NULL */
 void gma_addr_free(struct gma_addr *a);
 
 #endif

@@ -34,9 +34,44 @@ const struct gma_conf *gma_core_conf(const struct gma_core *c)
 	return &c->conf;
 }
 
-const struct gma_stats *gma_core_stats(const struct gma_core *c)
+static void each_stat(struct gma_stats *s, void (*f)(struct gma_stat *))
 {
-	return &c->stats;
+	struct gma_stat *p = (struct gma_stat *)s, *end = (struct gma_stat *)&s->num_alloc_retries;
+
+	for (; p < end; p++)
+		f(p);
+}
+
+static void add_up(struct gma_stat *s)
+{
+	s->allocated = (int64_t)((uint64_t)s->allocated + (uint64_t)s->current + (uint64_t)s->freed);
+}
+
+/* Figures kept for all, small and large blocks. */
+static void add_halves(struct gma_stats *s)
+{
+	struct gma_stat *p = (struct gma_stat *)s, *end = &s->oversize_allocations;
+
+	for (; p < end; p += GMA_STAT_POOLS)
+		p[GMA_STAT_ALL].freed = (int64_t)((uint64_t)p[GMA_STAT_SMALL].freed + (uint64_t)p[GMA_STAT_LARGE].freed);
+}
+
+const struct gma_stats *gma_core_stats(struct gma_core *c)
+{
+	c->told = c->stats;
+	add_halves(&c->told);
+	each_stat(&c->told, add_up);
+	return &c->told;
+}
+
+uint64_t gma_core_reserved(const struct gma_core *c)
+{
+	return c->reserved;
+}
+
+uint64_t gma_core_active(const struct gma_core *c)
+{
+	return (uint64_t)c->stats.active_bytes[GMA_STAT_ALL].current;
 }
 
 static bool collecting(const struct gma_core *c)
@@ -73,9 +108,8 @@ static struct gma_block *best_fit(const struct gma_core *c, const struct gma_lan
 	return b;
 }
 
-struct gma_block *gma_take_cached(struct gma_core *c, struct gma_half *h, gma_stream stream, uint64_t size)
+static struct gma_block *take_cached(const struct gma_core *c, struct gma_half *h, const struct gma_lane *l, uint64_t size)
 {
-	struct gma_lane *l = gma_lane_find(h, stream);
 	struct gma_block *b;
 
 	if (collecting(c))
@@ -105,12 +139,14 @@ bool gma_core_would_fit(struct gma_core *c, const struct gma_request *q)
 static struct gma_block *take_from_others(struct gma_core *c, const struct gma_request *q, uint64_t size)
 {
 	struct gma_pool *p;
+	struct gma_half *h;
 	struct gma_block *b;
 
-	if (q->pool)
-		return NULL;
-	for (p = c->pool.next; p; p = p->next) {
-		b = p->flags & GMA_POOL_ON_OOM ? gma_take_cached(c, half_for(c, p, size), q->stream, size) : NULL;
+	for (p = q->pool ? NULL : c->pool.next; p; p = p->next) {
+		if (!(p->flags & GMA_POOL_ON_OOM))
+			continue;
+		h = half_for(c, p, size);
+		b = take_cached(c, h, gma_lane_find(h, q->stream), size);
 		if (b)
 			return b;
 	}
@@ -221,16 +257,16 @@ int gma_core_malloc(struct gma_core *c, const struct gma_request *q, struct gma_
 	*out = NULL;
 	if (q->size >= GMA_TOO_MUCH || !q->size)
 		return GMA_INVALID_VALUE;
-	if (!c->captures)
+	if ((c->queues || c->deferred) && !c->captures)
 		gma_core_poll(c);
 	size = gma_round_size(&c->conf, q->size);
 	h = half_for(c, q->pool, size);
 	l = gma_lane_get(c, h, q->stream);
 	if (!l)
 		return GMA_NO_HOST_MEMORY;
-	b = gma_take_cached(c, h, q->stream, size);
+	b = take_cached(c, h, l, size);
 	if (!b && c->pressure && c->pressure(c->pressure_ctx))
-		b = gma_take_cached(c, h, q->stream, size);
+		b = take_cached(c, h, l, size);
 	if (!b) {
 		r = take_new(c, q, l, size, &b);
 		if (r)
@@ -365,14 +401,6 @@ void gma_core_capture(struct gma_core *c, bool begin)
 		c->captures--;
 }
 
-static void each_stat(struct gma_stats *s, void (*f)(struct gma_stat *))
-{
-	struct gma_stat *p = (struct gma_stat *)s, *end = (struct gma_stat *)&s->num_alloc_retries;
-
-	for (; p < end; p++)
-		f(p);
-}
-
 static void forget_peak(struct gma_stat *s)
 {
 	s->peak = s->current;
@@ -380,7 +408,8 @@ static void forget_peak(struct gma_stat *s)
 
 static void forget_sums(struct gma_stat *s)
 {
-	s->allocated = s->freed = 0;
+	s->freed = 0;
+	s->allocated = -s->current;
 }
 
 void gma_core_reset_peak(struct gma_core *c)

@@ -36,6 +36,7 @@ struct gma_block {
 	struct gma_block *left, *right; /* in the tree of free blocks of one bin */
 	struct gma_use *uses;		/* other streams that use it */
 	uint32_t searches;		/* of its pool when it became free: gives its age */
+	uint16_t bin;			/* which one a free block is in */
 	uint8_t state;
 };
 
@@ -92,7 +93,9 @@ void gma_core_set_conf(struct gma_core *c, const struct gma_conf *conf); /* from
 void gma_core_set_limit(struct gma_core *c, uint64_t bytes); /* reserved bytes; GMA_UNLIMITED */
 uint64_t gma_core_limit(const struct gma_core *c);
 const struct gma_conf *gma_core_conf(const struct gma_core *c);
-const struct gma_stats *gma_core_stats(const struct gma_core *c);
+const struct gma_stats *gma_core_stats(struct gma_core *c);
+uint64_t gma_core_reserved(const struct gma_core *c);
+uint64_t gma_core_active(const struct gma_core *c);
 void gma_core_reset_peak(struct gma_core *c);
 void gma_core_reset_accumulated(struct gma_core *c);
 

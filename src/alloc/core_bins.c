@@ -41,8 +41,14 @@ static void tree_put(struct gma_block **at, struct gma_block *b)
 {
 	uint64_t size = key_size(b), addr = b->addr;
 	struct gma_block *rest, **l = &b->left, **r = &b->right;
-	uint32_t mine = weight(b);
+	uint32_t mine;
 
+	if (!*at) { /* as most often */
+		*at = b;
+		*l = *r = NULL;
+		return;
+	}
+	mine = weight(b);
 	while (*at && weight(*at) >= mine)
 		at = before_block(*at, size, addr, b) ? &(*at)->right : &(*at)->left;
 	/* The lighter subtree found here is split into what comes before b and what comes after. */
@@ -139,6 +145,7 @@ void gma_bins_put(struct gma_block *b)
 	}
 	b->searches = l->half->searches;
 	p = place_of(b->size);
+	b->bin = (uint16_t)(p.level * BIN_SUBS + p.sub);
 	l->levels |= 1ull << p.level;
 	l->subs[p.level] = (uint16_t)(l->subs[p.level] | 1u << p.sub);
 	tree_put(&l->bin[p.level][p.sub], b);
@@ -153,7 +160,7 @@ void gma_bins_take(struct gma_block *b)
 		tree_take(&l->unmapped, b);
 		return;
 	}
-	p = place_of(b->size);
+	p = (struct place){b->bin / BIN_SUBS, b->bin % BIN_SUBS};
 	tree_take(&l->bin[p.level][p.sub], b);
 	if (l->bin[p.level][p.sub])
 		return;
@@ -217,23 +224,21 @@ static unsigned chain_of(gma_stream stream)
 	return (unsigned)(stream * 0x9e3779b97f4a7c15ull >> 58) % LANE_CHAINS;
 }
 
-struct gma_lane *gma_lane_find(struct gma_half *h, gma_stream stream)
+struct gma_lane *gma_lane_search(struct gma_half *h, gma_stream stream)
 {
-	struct gma_lane *l = h->last;
+	struct gma_lane *l;
 
-	if (l && l->stream == stream)
-		return l;
 	for (l = h->hash[chain_of(stream)]; l && l->stream != stream; l = l->chain)
 		;
 	return l ? h->last = l : NULL;
 }
 
-struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream stream)
+struct gma_lane *gma_lane_new(struct gma_core *c, struct gma_half *h, gma_stream stream)
 {
-	struct gma_lane *l = gma_lane_find(h, stream), **at = &h->lanes;
+	struct gma_lane *l = gma_permanent(c, sizeof *l), **at = &h->lanes;
 
-	if (l || !(l = gma_permanent(c, sizeof *l)))
-		return l;
+	if (!l)
+		return NULL;
 	while (*at && (*at)->stream < stream)
 		at = &(*at)->next;
 	l->stream = stream;

@@ -70,7 +70,7 @@ struct gma_spares { /* records of one size, ready to use */
 struct gma_core {
 	struct gma_conf conf;
 	struct gma_backend be;
-	struct gma_stats stats;
+	struct gma_stats stats, told; /* as kept, and as last told */
 	uint64_t limit, reserved;
 	struct gma_pool pool; /* the default one; private ones behind it */
 	struct gma_segment *oldest, *newest;
@@ -89,9 +89,30 @@ struct gma_core {
 };
 
 /* core_slab.c: records. gma_room makes sure that n more can be taken; taking never fails then. */
-bool gma_room(struct gma_core *c, struct gma_spares *s, size_t n);
+bool gma_make_room(struct gma_core *c, struct gma_spares *s, size_t n);
 void *gma_take(struct gma_spares *s); /* zeroed */
-void gma_give(struct gma_spares *s, void *record);
+
+static inline bool gma_room(struct gma_core *c, struct gma_spares *s, size_t n)
+{
+	return s->n >= n || gma_make_room(c, s, n);
+}
+
+static inline void *gma_spare(struct gma_spares *s) /* not zeroed */
+{
+	void *r = s->list;
+
+	s->list = *(void **)r;
+	s->n--;
+	return r;
+}
+
+static inline void gma_give(struct gma_spares *s, void *record)
+{
+	*(void **)record = s->list;
+	s->list = record;
+	s->n++;
+}
+
 void *gma_permanent(struct gma_core *c, size_t bytes); /* zeroed, NULL if there is no memory */
 
 /* core_bins.c */
@@ -101,15 +122,34 @@ struct gma_block *gma_bins_from(const struct gma_lane *l, uint64_t size, uint64_
 struct gma_block *gma_bins_after(const struct gma_lane *l, const struct gma_block *b);
 struct gma_block *gma_bins_before(const struct gma_lane *l, uint64_t size, uint64_t addr); /* last before */
 struct gma_block *gma_unmapped_from(const struct gma_lane *l, uint64_t addr);
-struct gma_lane *gma_lane_find(struct gma_half *h, gma_stream stream);
-struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream stream);
+struct gma_lane *gma_lane_search(struct gma_half *h, gma_stream stream); /* NULL */
+struct gma_lane *gma_lane_new(struct gma_core *c, struct gma_half *h, gma_stream stream); /* NULL: no memory */
+
+static inline struct gma_lane *gma_lane_find(struct gma_half *h, gma_stream stream)
+{
+	return h->last && h->last->stream == stream ? h->last : gma_lane_search(h, stream);
+}
+
+static inline struct gma_lane *gma_lane_get(struct gma_core *c, struct gma_half *h, gma_stream stream)
+{
+	struct gma_lane *l = gma_lane_find(h, stream);
+
+	return l ? l : gma_lane_new(c, h, stream);
+}
 
 /* core_segment.c */
 /* GMA_OK and *out is a free block, taken out of the bins, that can hold the request. */
 int gma_obtain(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out);
 bool gma_segment_release(struct gma_core *c, struct gma_block *b); /* b: free and the whole segment */
 void gma_unmap_pages(struct gma_core *c, struct gma_block *b);
-bool gma_absorb(struct gma_block *b, struct gma_block *other); /* b takes other in if it can */
+void gma_join(struct gma_block *b, struct gma_block *other);   /* b takes its neighbour in */
+static inline bool gma_absorb(struct gma_block *b, struct gma_block *other) /* the same if it can */
+{
+	if (!other || other->state != b->state)
+		return false;
+	gma_join(b, other);
+	return true;
+}
 void gma_follow(struct gma_block *b, struct gma_block *after); /* b comes right behind `after` */
 struct gma_block *gma_new_block(struct gma_core *c, const struct gma_block *like, uint64_t addr, uint64_t size,
 				enum gma_state state);
@@ -125,7 +165,6 @@ void gma_wait_pending(struct gma_core *c, const struct gma_pool *only);
 
 /* core.c */
 void gma_block_free(struct gma_core *c, struct gma_block *b); /* nobody uses it any more */
-struct gma_block *gma_take_cached(struct gma_core *c, struct gma_half *h, gma_stream stream, uint64_t size);
 
 /* core_oom.c */
 void gma_diagnose(struct gma_core *c, const struct gma_request *q, const struct gma_lane *l, uint64_t size);
@@ -135,11 +174,12 @@ static inline bool gma_is_split(const struct gma_block *b)
 	return b->prev || b->next;
 }
 
+/* Statistics are a good part of what a request costs, so only what cannot be told later is kept: `allocated`
+ * holds what to add to current + freed, and `freed` of all blocks stays 0. gma_core_stats puts them right. */
 static inline void gma_stat_up(struct gma_stat *s, uint64_t n)
 {
 	/* Unsigned: a recording may claim any size, and wrapping is not undefined there. */
 	s->current = (int64_t)((uint64_t)s->current + n);
-	s->allocated = (int64_t)((uint64_t)s->allocated + n);
 	if (s->current > s->peak)
 		s->peak = s->current;
 }
@@ -159,19 +199,20 @@ static inline void gma_stat_add(struct gma_stat s[GMA_STAT_POOLS], uint8_t half,
 
 static inline void gma_stat_sub(struct gma_stat s[GMA_STAT_POOLS], uint8_t half, uint64_t n)
 {
-	gma_stat_down(&s[GMA_STAT_ALL], n);
+	s[GMA_STAT_ALL].current = (int64_t)((uint64_t)s[GMA_STAT_ALL].current - n);
 	gma_stat_down(&s[half], n);
 }
 
 static inline void gma_tell(struct gma_core *c, enum gma_what what, const struct gma_lane *l, uint64_t addr,
 			    uint64_t size, const struct gma_block *b, uint64_t user)
 {
-	struct gma_pool *p = l->half->pool;
-	struct gma_note n = {what, addr, size, l->stream, user, p->is_private ? p : NULL, b,
-			     l->half->stat == GMA_STAT_SMALL};
+	if (__builtin_expect(c->note != NULL, 0)) {
+		struct gma_pool *p = l->half->pool;
+		struct gma_note n = {what, addr, size, l->stream, user, p->is_private ? p : NULL, b,
+				     l->half->stat == GMA_STAT_SMALL};
 
-	if (c->note)
 		c->note(c->note_ctx, &n);
+	}
 }
 
 #endif

@@ -14,12 +14,9 @@ static uint64_t page_size(const struct gma_core *c, const struct gma_lane *l)
 struct gma_block *gma_new_block(struct gma_core *c, const struct gma_block *like, uint64_t addr, uint64_t size,
 				enum gma_state state)
 {
-	struct gma_block *b = gma_take(&c->blocks);
+	struct gma_block *b = gma_spare(&c->blocks);
 
-	b->addr = addr;
-	b->size = size;
-	b->state = state;
-	b->segment = like->segment;
+	*b = (struct gma_block){.addr = addr, .size = size, .state = (uint8_t)state, .segment = like->segment};
 	return b;
 }
 
@@ -32,8 +29,8 @@ void gma_follow(struct gma_block *b, struct gma_block *after)
 		b->next->prev = b;
 }
 
-/* b, which is in no tree, takes in its neighbour; the caller gives the neighbour's record back. */
-static void join(struct gma_block *b, struct gma_block *other)
+/* b is in no tree; the caller gives the neighbour's record back. */
+void gma_join(struct gma_block *b, struct gma_block *other)
 {
 	gma_bins_take(other);
 	b->size += other->size;
@@ -49,14 +46,6 @@ static void join(struct gma_block *b, struct gma_block *other)
 		if (b->next)
 			b->next->prev = b;
 	}
-}
-
-bool gma_absorb(struct gma_block *b, struct gma_block *other)
-{
-	if (!other || other->state != b->state)
-		return false;
-	join(b, other);
-	return true;
 }
 
 static void absorb_neighbours(struct gma_core *c, struct gma_block *b)

@@ -39,7 +39,7 @@ void *gma_permanent(struct gma_core *c, size_t bytes)
 	return memset(p, 0, bytes);
 }
 
-bool gma_room(struct gma_core *c, struct gma_spares *s, size_t n)
+bool gma_make_room(struct gma_core *c, struct gma_spares *s, size_t n)
 {
 	while (s->n < n) {
 		void *r = gma_permanent(c, s->bytes);
@@ -53,18 +53,7 @@ bool gma_room(struct gma_core *c, struct gma_spares *s, size_t n)
 
 void *gma_take(struct gma_spares *s)
 {
-	void *r = s->list;
-
-	s->list = *(void **)r;
-	s->n--;
-	return memset(r, 0, s->bytes);
-}
-
-void gma_give(struct gma_spares *s, void *record)
-{
-	*(void **)record = s->list;
-	s->list = record;
-	s->n++;
+	return memset(gma_spare(s), 0, s->bytes);
 }
 
 int gma_core_create(struct gma_core **out, const struct gma_conf *conf, const struct gma_backend *b)

@@ -61,7 +61,8 @@ static const char *check_segments(const struct gma_core *c, struct sums *sum)
 	return NULL;
 }
 
-static const char *check_tree(const struct gma_block *t, enum gma_state state, const struct gma_lane *l, uint64_t *n)
+static const char *check_tree(const struct gma_block *t, enum gma_state state, const struct gma_lane *l, unsigned bin,
+			      uint64_t *n)
 {
 	const struct gma_block *side[2];
 	const char *wrong;
@@ -73,6 +74,7 @@ static const char *check_tree(const struct gma_block *t, enum gma_state state, c
 	side[1] = t->right;
 	CHECK(t->state == state, "a block in a tree is not free");
 	CHECK(t->segment->lane == l, "a block is in another stream's tree");
+	CHECK(state == GMA_UNMAPPED || t->bin == bin, "a block does not know its bin");
 	++*n;
 	for (i = 0; i < 2; i++) {
 		const struct gma_block *a = side[i];
@@ -83,7 +85,7 @@ static const char *check_tree(const struct gma_block *t, enum gma_state state, c
 			CHECK((a->addr < t->addr) == (i == 0), "a tree is out of order by address");
 		else
 			CHECK((a->size < t->size) == (i == 0), "a tree is out of order by size");
-		wrong = check_tree(a, state, l, n);
+		wrong = check_tree(a, state, l, bin, n);
 		if (wrong)
 			return wrong;
 	}
@@ -93,14 +95,14 @@ static const char *check_tree(const struct gma_block *t, enum gma_state state, c
 static const char *check_lane(const struct gma_lane *l, uint64_t *free_blocks, uint64_t *unmapped)
 {
 	unsigned i, j;
-	const char *wrong = check_tree(l->unmapped, GMA_UNMAPPED, l, unmapped);
+	const char *wrong = check_tree(l->unmapped, GMA_UNMAPPED, l, 0, unmapped);
 
 	CHECK(!l->next || l->next->stream > l->stream, "streams are out of order");
 	for (i = 0; i < BIN_LEVELS && !wrong; i++) {
 		CHECK(!!(l->levels >> i & 1) == !!l->subs[i], "a level's bit is wrong");
 		for (j = 0; j < BIN_SUBS && !wrong; j++) {
 			CHECK(!!(l->subs[i] >> j & 1) == !!l->bin[i][j], "a bin's bit is wrong");
-			wrong = check_tree(l->bin[i][j], GMA_FREE, l, free_blocks);
+			wrong = check_tree(l->bin[i][j], GMA_FREE, l, i * BIN_SUBS + j, free_blocks);
 		}
 	}
 	return wrong;

@@ -25,9 +25,9 @@ static int unlocked_segment_alloc(void *ctx, uint64_t size, uint64_t *addr)
 	struct gma *g = ctx;
 	int r;
 
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	r = g->be.segment_alloc(g->be.ctx, size, addr);
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	return r;
 }
 
@@ -180,7 +180,6 @@ GMA_EXPORT struct gma *gma_create(const char *conf, const struct gma_backend *ba
 		free(g);
 		return NULL;
 	}
-	pthread_mutex_init(&g->lock, NULL);
 	g->be = backend ? *backend : g->own;
 	g->device = gma_cuda_device(&g->be);
 	if (g->device >= 0)
@@ -202,7 +201,6 @@ GMA_EXPORT void gma_destroy(struct gma *g)
 	gma_region_destroy(g->region);
 	gma_cuda_close(&g->own);
 	gma_addr_free(&g->live);
-	pthread_mutex_destroy(&g->lock);
 	free(g);
 }
 
@@ -266,7 +264,7 @@ GMA_EXPORT int gma_malloc(struct gma *g, void **ptr, size_t size, gma_stream str
 	*ptr = NULL;
 	if (!size)
 		return GMA_OK;
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	GMA_CALLED(g);
 	if (__builtin_expect(g->n_routes, 0))
 		q.pool = route(g, stream);
@@ -280,8 +278,13 @@ GMA_EXPORT int gma_malloc(struct gma *g, void **ptr, size_t size, gma_stream str
 		gma_addr_put(&g->live, b->addr, b);
 		*ptr = (void *)(uintptr_t)b->addr;
 	}
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r;
+}
+
+static int not_ours(const void *ptr)
+{
+	return gma_fail(GMA_INVALID_POINTER, "%p is not the start of a block that is handed out", ptr);
 }
 
 /* Locked. */
@@ -290,7 +293,7 @@ static struct gma_block *block_of(struct gma *g, const void *ptr)
 	struct gma_block *b = gma_addr_find(&g->live, (uintptr_t)ptr);
 
 	if (!b)
-		gma_fail(GMA_INVALID_POINTER, "%p is not the start of a block that is handed out", ptr);
+		not_ours(ptr);
 	return b;
 }
 
@@ -300,15 +303,13 @@ GMA_EXPORT int gma_free(struct gma *g, void *ptr)
 
 	if (!ptr)
 		return GMA_OK;
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	GMA_CALLED(g);
-	b = block_of(g, ptr);
-	if (b) {
-		gma_addr_drop(&g->live, b->addr);
+	b = gma_addr_take(&g->live, (uintptr_t)ptr);
+	if (b)
 		gma_core_free(g->core, b);
-	}
-	pthread_mutex_unlock(&g->lock);
-	return b ? GMA_OK : GMA_INVALID_POINTER;
+	gma_lock_let_go(&g->lock);
+	return b ? GMA_OK : not_ours(ptr);
 }
 
 GMA_EXPORT int gma_record_stream(struct gma *g, void *ptr, gma_stream stream)
@@ -316,20 +317,20 @@ GMA_EXPORT int gma_record_stream(struct gma *g, void *ptr, gma_stream stream)
 	struct gma_block *b;
 	int r = GMA_INVALID_POINTER;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	b = block_of(g, ptr);
 	if (b)
 		r = gma_core_record_stream(g->core, b, stream);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r == GMA_NO_HOST_MEMORY ? gma_fail(r, "no memory for the allocator's records") : r;
 }
 
 GMA_EXPORT int gma_empty_cache(struct gma *g)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	GMA_CALLED(g);
 	gma_core_empty_cache(g->core, NULL);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return GMA_OK;
 }
 
@@ -337,7 +338,7 @@ GMA_EXPORT int gma_block_info(struct gma *g, const void *ptr, size_t *size, size
 {
 	struct gma_block *b;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	b = block_of(g, ptr);
 	if (b && size)
 		*size = b->size;
@@ -345,7 +346,7 @@ GMA_EXPORT int gma_block_info(struct gma *g, const void *ptr, size_t *size, size
 		*requested = b->requested;
 	if (b && stream)
 		*stream = gma_segment_stream(b->segment);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return b ? GMA_OK : GMA_INVALID_POINTER;
 }
 
@@ -353,9 +354,9 @@ GMA_EXPORT int gma_block_info(struct gma *g, const void *ptr, size_t *size, size
 
 GMA_EXPORT int gma_set_memory_limit(struct gma *g, uint64_t bytes)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	gma_core_set_limit(g->core, bytes);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return GMA_OK;
 }
 
@@ -366,43 +367,43 @@ GMA_EXPORT int gma_set_memory_fraction(struct gma *g, double fraction)
 
 	if (!(fraction >= 0 && fraction <= 1))
 		return gma_fail(GMA_INVALID_VALUE, "a fraction is from 0 to 1, not %g", fraction);
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	r = g->be.device_info(g->be.ctx, &free_bytes, &total);
 	if (!r)
 		gma_core_set_limit(g->core, (uint64_t)(fraction * (double)total));
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r ? gma_fail(r, "the device does not say how much memory it has") : GMA_OK;
 }
 
 GMA_EXPORT void gma_stats(struct gma *g, struct gma_stats *out)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	*out = *gma_core_stats(g->core);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 }
 
 GMA_EXPORT void gma_reset_peak(struct gma *g)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	gma_core_reset_peak(g->core);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 }
 
 GMA_EXPORT void gma_reset_accumulated(struct gma *g)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	gma_core_reset_accumulated(g->core);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 }
 
 GMA_EXPORT const char *gma_valid(struct gma *g)
 {
 	const char *wrong;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	wrong = gma_core_valid(g->core);
 	if (!wrong && (int64_t)g->live.n != gma_core_stats(g->core)->allocation[GMA_STAT_ALL].current)
 		wrong = "the table of addresses does not have every live block";
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return wrong;
 }

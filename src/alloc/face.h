@@ -7,6 +7,7 @@
 
 #include "alloc/addr.h"
 #include "alloc/core.h"
+#include "alloc/lock.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -15,7 +16,7 @@
 enum { GMA_ROUTES = 16 }; /* pools that requests are being sent to at one time */
 
 struct gma {
-	pthread_mutex_t lock;
+	struct gma_lock lock;
 	struct gma_core *core;
 	struct gma_addr live;
 	struct gma_backend be; /* as given; the core's calls go through face.c where the lock matters */

@@ -10,9 +10,9 @@ GMA_EXPORT int gma_pool_create(struct gma *g, unsigned flags, struct gma_pool **
 
 	if (flags & ~(unsigned)(GMA_POOL_NO_SPLIT | GMA_POOL_ON_OOM))
 		return gma_fail(GMA_INVALID_VALUE, "unknown pool flags 0x%x", flags);
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	r = gma_core_pool_create(g->core, out, OWN_POOLS, ++g->pools_ever, flags);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r ? gma_fail(r, "no memory for the allocator's records") : GMA_OK;
 }
 
@@ -20,13 +20,13 @@ struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1, bool 
 {
 	struct gma_pool *p;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	p = gma_core_pool_find(g->core, id0, id1);
 	if (p && use)
 		gma_core_pool_retain(p);
 	else if (use && gma_core_pool_create(g->core, &p, id0, id1, 0))
 		gma_fail(GMA_NO_HOST_MEMORY, "no memory for the allocator's records");
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return p;
 }
 
@@ -34,7 +34,7 @@ GMA_EXPORT int gma_pool_begin(struct gma *g, struct gma_pool *pool, int capture)
 {
 	int r = GMA_OK;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	if (g->n_routes == GMA_ROUTES) {
 		r = gma_fail(GMA_INVALID_VALUE, "requests are sent to %d pools already", GMA_ROUTES);
 	} else {
@@ -43,7 +43,7 @@ GMA_EXPORT int gma_pool_begin(struct gma *g, struct gma_pool *pool, int capture)
 		if (capture)
 			gma_core_capture(g->core, true);
 	}
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r;
 }
 
@@ -52,7 +52,7 @@ GMA_EXPORT int gma_pool_end(struct gma *g, struct gma_pool *pool)
 	int r = GMA_INVALID_VALUE;
 	unsigned i;
 
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	for (i = g->n_routes; i-- > 0 && r;) {
 		if (g->routes[i].pool != pool)
 			continue;
@@ -64,14 +64,14 @@ GMA_EXPORT int gma_pool_end(struct gma *g, struct gma_pool *pool)
 		r = GMA_OK;
 		break;
 	}
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return r ? gma_fail(r, "no requests are being sent to this pool") : GMA_OK;
 }
 
 GMA_EXPORT int gma_pool_release(struct gma *g, struct gma_pool *pool)
 {
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	gma_core_pool_release(pool);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	return GMA_OK;
 }

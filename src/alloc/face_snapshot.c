@@ -242,9 +242,9 @@ GMA_EXPORT int gma_snapshot(struct gma *g, const char *path)
 	w.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (w.fd < 0)
 		return gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", temporary, strerror(errno));
-	pthread_mutex_lock(&g->lock);
+	gma_lock_take(&g->lock);
 	write_state(&w, g);
-	pthread_mutex_unlock(&g->lock);
+	gma_lock_let_go(&g->lock);
 	if (close(w.fd) || w.failed || rename(temporary, path)) {
 		gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", path, strerror(errno));
 		unlink(temporary);

@@ -50,12 +50,11 @@ static int region_alloc(void *ctx, uint64_t size, uint64_t *addr)
 static int region_free(void *ctx, uint64_t addr, uint64_t size)
 {
 	struct gma_region *r = ctx;
-	struct gma_block *b = gma_addr_find(&r->cut, addr);
+	struct gma_block *b = gma_addr_take(&r->cut, addr);
 
 	(void)size;
 	if (!b)
 		return GMA_INVALID_POINTER;
-	gma_addr_drop(&r->cut, addr);
 	gma_core_free(r->core, b);
 	return GMA_OK;
 }

@@ -420,7 +420,7 @@ static size_t take_completed(struct compiler *k, size_t i)
 static void take_checksum(struct compiler *k, size_t i)
 {
 	window_open(k, i, i + 1);
-	if (k->c->size[k->rows[i]] == (uint64_t)gma_core_stats(k->d.core)->active_bytes[GMA_STAT_ALL].current) {
+	if (k->c->size[k->rows[i]] == gma_core_active(k->d.core)) {
 		k->at++;
 		k->f->matched++;
 	}

@@ -15,7 +15,7 @@ struct replay {
 	struct whatif_device d;
 	struct va *va;
 	uint32_t row;              /* being replayed */
-	int64_t peak;              /* reserved, as last seen */
+	uint64_t peak;             /* reserved, as last seen */
 };
 
 static uint64_t place(void *ctx, uint64_t size)
@@ -72,12 +72,11 @@ static bool failed(struct replay *p, const struct whatif_op *op)
 /* How cut up the free memory is when more was reserved than ever before. */
 static void look_at_peak(struct replay *p)
 {
-	const struct gma_stat *s = gma_core_stats(p->d.core)->reserved_bytes;
 	struct gma_holes h;
 
-	if (s->peak <= p->peak)
+	if (gma_core_reserved(p->d.core) <= p->peak)
 		return;
-	p->peak = s->peak;
+	p->peak = gma_core_reserved(p->d.core);
 	gma_core_holes(p->d.core, &h);
 	p->r->fragmentation_at_peak = h.bytes ? 1 - (double)h.largest / (double)h.bytes : 0;
 }
@@ -194,8 +193,7 @@ void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, st
 			continue; /* adopted */
 		if (!step(&p, &t->ops[i]))
 			break;
-		whatif_curve_put(&curve, t, t->ops[i].row,
-				 (uint64_t)gma_core_stats(p.d.core)->reserved_bytes[GMA_STAT_ALL].current);
+		whatif_curve_put(&curve, t, t->ops[i].row, gma_core_reserved(p.d.core));
 	}
 	r->curve = whatif_curve_end(&curve, i == t->n);
 	conclude(&p);
