@@ -134,8 +134,8 @@ static int mark_seen(struct dl_phdr_info *info, size_t size, void *p)
 	(void)p;
 	range_of(info, &m);
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
-		known_adds = info->dlpi_adds;
-		known_subs = info->dlpi_subs;
+		__atomic_store_n(&known_adds, info->dlpi_adds, __ATOMIC_RELAXED);
+		__atomic_store_n(&known_subs, info->dlpi_subs, __ATOMIC_RELAXED);
 	}
 	if ((k = known(&m)))
 		k->seen = true;
@@ -203,7 +203,8 @@ static void scan(struct rec_lane *lane)
 static int counts_changed(struct dl_phdr_info *info, size_t size, void *p)
 {
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-		*(bool *)p = info->dlpi_adds != known_adds || info->dlpi_subs != known_subs;
+		*(bool *)p = info->dlpi_adds != __atomic_load_n(&known_adds, __ATOMIC_RELAXED) ||
+			     info->dlpi_subs != __atomic_load_n(&known_subs, __ATOMIC_RELAXED);
 	return 1; /* the first tells it */
 }
 

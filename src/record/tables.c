@@ -88,9 +88,10 @@ static struct slot *find(const struct map *m, uint64_t key)
 
 static uint16_t lookup(const struct map *m, uint64_t key)
 {
-	const struct slot *s = m->slot ? find(m, key) : NULL;
+	const struct slot *s = __atomic_load_n(&m->slot, __ATOMIC_ACQUIRE) ? find(m, key) : NULL;
 
-	return s && s->key ? (uint16_t)__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) : 0;
+	/* A slot that was empty may have become another key's meanwhile. */
+	return s && __atomic_load_n(&s->key, __ATOMIC_ACQUIRE) == key + 1 ? (uint16_t)__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) : 0;
 }
 
 static bool map_init(struct map *m)
