@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "render/html_blob.h"
 #include "render/html_files.h"
+#include "render/html_sketch.h"
 #include "render/palette.h"
 #include "render/report_json.h"
 #include "render/segmap.h"
@@ -25,7 +26,8 @@
 struct pack {
 	const struct model *m;
 	struct text json; /* of the file, without its strings' dangerous characters */
-	struct blob blob;
+	struct blob blob, sketches;
+	int64_t from, to;
 	struct code_memo codes;
 	uint32_t *string; /* string → its number in the page + 1, 0: not used yet */
 	uint32_t *used;
@@ -261,7 +263,10 @@ static void pack_device(struct pack *p, const struct report_device *d, bool firs
 		            map.ranges.v[i].size);
 	}
 	uint64_t initial = pack_events(p, d->device, &map.ranges, before);
-	text_printf(&p->json, "],\"initial\":%" PRIu64 "}", initial);
+	text_printf(&p->json, "],\"initial\":%" PRIu64, initial);
+	if (d->t->events >= SKETCH_LEAST)
+		html_sketch(&p->json, &p->sketches, m, d->device, p->from, p->to, &p->codes);
+	text_puts(&p->json, "}");
 	pack_series(p, d->device, TOTAL_RESERVED, "reserved");
 	pack_held(p, d->device, &map, before);
 	segmap_free(&map);
@@ -315,12 +320,14 @@ static void pack_window(struct pack *p)
 		from = c->t_ns[row] < from ? sane(c->t_ns[row]) : from;
 		to = c->t_ns[row] > to ? sane(c->t_ns[row]) : to;
 	}
+	p->from = from;
+	p->to = to > from ? to : from + 1;
 	text_printf(&p->json, ",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"hasTime\":%s,\"events\":%zu", from,
 	            to, p->m->has_time ? "true" : "false", c->n - p->m->n_initial);
 }
 
 /* The whole file: JSON into the text, its columns into the other. */
-static void pack_file(struct text *json, struct text *blob, const struct report *r)
+static void pack_file(struct text *json, struct text *blob, struct text *sketches, const struct report *r)
 {
 	struct pack p = {.m = r->m};
 
@@ -343,11 +350,17 @@ static void pack_file(struct text *json, struct text *blob, const struct report 
 		}
 	text_puts(&p.json, "]");
 	pack_names(&p);
-	text_printf(&p.json, ",\"sections\":{%s}}", p.blob.index.s);
+	text_printf(&p.json, ",\"sections\":{%s}", p.blob.index.s);
 	blob_finish(&p.blob, blob);
+	if (p.sketches.n) {
+		text_printf(&p.json, ",\"sketches\":{%s}", p.sketches.index.s);
+		blob_finish(&p.sketches, sketches);
+	}
+	text_puts(&p.json, "}");
 	text_add(json, p.json.s, p.json.n);
 	text_free(&p.json);
 	text_free(&p.blob.index);
+	text_free(&p.sketches.index);
 	code_memo_free(&p.codes);
 	free(p.string);
 	free(p.used);
@@ -414,9 +427,17 @@ static int put(struct output *out, const char *s, struct err *e)
 	return output_write(out, s, strlen(s), e);
 }
 
+static int put_bytes(struct output *out, const char *id, size_t i, const struct text *t, struct err *e)
+{
+	char open[100];
+
+	snprintf(open, sizeof open, "<script type=\"application/octet-stream\" id=\"%s-%zu\">", id, i);
+	return put(out, open, e) || output_write(out, t->s, t->n, e) || put(out, "</script>\n", e);
+}
+
 static int write_data(const struct report *reports, size_t n, struct output *out, struct err *e)
 {
-	struct text json = {0}, blob = {0};
+	struct text json = {0}, blob = {0}, sketches = {0};
 	int rc;
 
 	text_puts(&json, "{\"version\":");
@@ -426,19 +447,18 @@ static int write_data(const struct report *reports, size_t n, struct output *out
 	rc = put(out, "<script type=\"application/json\" id=\"report\">", e) ||
 	     write_report(reports, n, out, e) || put(out, "</script>\n", e);
 	for (size_t i = 0; i < n && !rc; i++) {
-		char open[100];
 		text_puts(&json, i ? "," : "");
-		blob.n = 0;
-		pack_file(&json, &blob, &reports[i]);
-		snprintf(open, sizeof open, "<script type=\"application/octet-stream\" id=\"columns-%zu\">",
-		         i);
-		rc = put(out, open, e) || output_write(out, blob.s, blob.n, e) || put(out, "</script>\n", e);
+		blob.n = sketches.n = 0;
+		pack_file(&json, &blob, &sketches, &reports[i]);
+		rc = (sketches.n ? put_bytes(out, "sketch", i, &sketches, e) : 0) ||
+		     put_bytes(out, "columns", i, &blob, e);
 	}
 	text_puts(&json, "]}");
 	rc = rc || put(out, "<script type=\"application/json\" id=\"data\">", e) ||
 	     write_json(out, json.s, json.n, e) || put(out, "</script>\n", e);
 	text_free(&json);
 	text_free(&blob);
+	text_free(&sketches);
 	return rc ? -1 : 0;
 }
 

@@ -7,5 +7,5 @@
 
 __asm__(BEGIN("html_page") FILE("page.html") END("html_page"));
 __asm__(BEGIN("html_style") FILE("page.css") END("html_style"));
-__asm__(BEGIN("html_script") FILE("data.js") FILE("names.js") FILE("bands.js") FILE("timeline.js")
+__asm__(BEGIN("html_script") FILE("data.js") FILE("names.js") FILE("bands.js") FILE("sketch.js") FILE("timeline.js")
             FILE("flame.js") FILE("segments.js") FILE("tables.js") FILE("main.js") END("html_script"));

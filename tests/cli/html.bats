@@ -92,6 +92,31 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	[ "$(jq -cS .brush seen.json)" = "$(jq -cS . window.json)" ]
 }
 
+@test "a long recording is shown at once, from bands computed in C, which are the page's own" {
+	gpumemsnap html "$data/torch/mix1.pickle.gz" -o page.html
+	part data | jq -e '.files[0].devices[0].sketch | .columns == 1200 and .peak == 1691777156 and (.bands | length) >= 12' >/dev/null
+	gpumemsnap html "$data/solver.json" -o short.html
+	! grep -q 'id="sketch-0"' short.html
+	cat >sketch.js <<-'JS'
+		await frame();
+		const file = app.file, s = await Sketch.of(file), b = new Bands(app.device, 'stack');
+		const want = b.columns(file.from, file.to, s.width), got = s.columns(file.from, file.to, s.width);
+		let differ = 0;
+		for (let c = 0; c < s.width; c++) {
+		  differ += want.high[c] !== got.high[c] || want.low[c] !== got.low[c];
+		  for (let i = 0; i < b.list.length; i++) {
+		    const j = s.list.findIndex(x => x.rest ? b.list[i].rest : x.key === b.list[i].key);
+		    differ += j < 0 || want.value[c * want.m + i] !== got.value[c * got.m + j];
+		  }
+		}
+		return { differ, shown: document.documentElement.dataset.sketch, names: s.list.every((x, i) => x.name === b.list[i].name) };
+	JS
+	rc=0
+	timeout 120 python3 "$html/browser.py" page.html sketch.js >seen.json || rc=$?
+	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
+	jq -e '.errors == [] and .differ == 0 and .shown == "true" and .names' seen.json >/dev/null || { cat seen.json >&2; return 1; }
+}
+
 @test "in a browser: a recording without events and one without stacks open without errors" {
 	jq -c '.events = [] | .phases = [] | .failures = []' "$data/solver.json" >empty.json
 	jq -c '.events |= map(.[6] = 0)' "$data/solver.json" >stackless.json

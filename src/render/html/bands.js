@@ -24,26 +24,24 @@ class Bands {
   constructor(device, by) {
     this.device = device;
     this.by = by;
-    const g = GROUPS[by], d = device, n = d.size.length, weight = new Map();
-    const peak = d.extremes(0, d.n).at, end = d.file.to, keys = new Array(n);
+    const g = GROUPS[by], d = device, n = d.size.length, weight = []; // by key + 1: a key may be -1
+    const peak = d.extremes(0, d.n).at, end = d.file.to, keys = new Int32Array(n);
     for (let b = 0; b < n; b++) {
-      const k = keys[b] = g.key(d, b);
-      let w = weight.get(k);
-      if (!w) weight.set(k, w = { key: k, peak: 0, area: 0 });
+      const k = keys[b] = g.key(d, b), w = weight[k + 1] ||= { key: k, peak: 0, area: 0 };
       const t0 = d.timeOf(d.begin[b]), t1 = d.end[b] < d.n ? d.time[d.end[b]] : end;
       w.area += d.size[b] * Math.max(0, t1 - t0);
       if (d.begin[b] <= peak && d.end[b] > peak) w.peak += d.size[b];
     }
-    const all = [...weight.values()], peaks = all.reduce((s, w) => s + w.peak, 0) || 1, areas = all.reduce((s, w) => s + w.area, 0) || 1;
+    const all = weight.filter(Boolean), peaks = all.reduce((s, w) => s + w.peak, 0) || 1, areas = all.reduce((s, w) => s + w.area, 0) || 1;
     all.sort((a, b) => (b.peak / peaks + b.area / areas) - (a.peak / peaks + a.area / areas));
     const chosen = all.slice(0, BANDS).sort((a, b) => b.area - a.area);
     this.list = chosen.map((w, i) => ({ key: w.key, atPeak: w.peak, name: g.name(d, w.key), colour: g.colour ? g.colour(d, w.key) : DATA.categories[i] }));
     if (all.length > BANDS)
       this.list.push({ key: null, atPeak: all.slice(BANDS).reduce((s, w) => s + w.peak, 0), name: `everything else (${count(all.length - BANDS)})`, rest: true });
-    const place = new Map(chosen.map((w, i) => [w.key, i]));
+    const place = new Uint8Array(weight.length).fill(chosen.length);
+    chosen.forEach((w, i) => { place[w.key + 1] = i; });
     this.of = new Uint8Array(n);
-    for (let b = 0; b < n; b++) { const p = place.get(keys[b]); this.of[b] = p === undefined ? chosen.length : p; }
-    this.keys = keys;
+    for (let b = 0; b < n; b++) this.of[b] = place[keys[b] + 1];
     this.check();
   }
   check() {

@@ -4,13 +4,21 @@
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const REPORT = JSON.parse(document.getElementById('report').textContent);
 
-async function columnBytes(i) {
-  const text = atob(document.getElementById('columns-' + i).textContent.trim());
-  const packed = new Uint8Array(text.length);
-  for (let k = 0; k < text.length; k++) packed[k] = text.charCodeAt(k);
+// The bytes in a script element: base64 of gzip.
+async function packedBytes(id) {
+  const text = document.getElementById(id).textContent.trim();
+  let packed;
+  if (Uint8Array.fromBase64) packed = Uint8Array.fromBase64(text);
+  else {
+    const chars = atob(text), n = chars.length;
+    packed = new Uint8Array(n);
+    for (let k = 0; k < n; k++) packed[k] = chars.charCodeAt(k);
+  }
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+// Let the browser draw and answer before a long piece of work.
+const breathe = () => new Promise(done => setTimeout(done));
 
 // LEB128 numbers into out; signed ones are zigzag; with sum, each is a step from the last.
 function unpack(bytes, at, n, out, signed, sum) {
@@ -18,11 +26,17 @@ function unpack(bytes, at, n, out, signed, sum) {
   for (let i = 0; i < n; i++) {
     let x = bytes[at++];
     if (x > 127) {
-      let scale = 128, c;
-      x &= 127;
-      do { c = bytes[at++]; x += (c & 127) * scale; scale *= 128; } while (c > 127);
+      let c = bytes[at++];
+      x = x & 127 | (c & 127) << 7;
+      if (c > 127) {
+        c = bytes[at++]; x |= (c & 127) << 14;
+        if (c > 127) {
+          c = bytes[at++]; x |= (c & 127) << 21;
+          for (let scale = 268435456; c > 127; scale *= 128) { c = bytes[at++]; x += (c & 127) * scale; }
+        }
+      }
     }
-    if (signed) x = x % 2 ? -(x + 1) / 2 : x / 2;
+    if (signed) x = x < 268435456 ? x >> 1 ^ -(x & 1) : x % 2 ? -(x + 1) / 2 : x / 2;
     if (sum) x = last += x;
     out[i] = x;
   }
@@ -50,29 +64,35 @@ const CHUNK = 256; // events per checkpoint
 
 // One device: events in the order of the recording, and the blocks they begin and end.
 class Device {
-  constructor(info, sections, file) {
-    const col = (name, Type, signed, sum) => sections.read(`d${info.device}_${name}`, Type, signed, sum);
+  constructor(info, file) {
     this.info = info;
     this.file = file;
     this.number = info.device;
-    this.time = col('dt', Float64Array, true, true);
-    this.size = col('size', Float64Array);
-    this.slack = col('slack', Float64Array);
-    this.place = col('place', Float64Array, true, true);
-    this.stack = col('stack', Uint32Array);
-    this.stream = col('stream', Uint16Array);
-    this.thread = col('thread', Uint16Array);
-    this.pool = col('pool', Uint16Array);
-    this.n = this.time.length;
     this.initial = info.initial;
-    this.link(col('what', Float64Array));
-    this.reservedTime = col('reserved_t', Float64Array, true, true);
-    this.reserved = col('reserved', Float64Array); // value + 1; 0: not known
-    this.held = { begin: col('held_begin', Float64Array, true), end: col('held_end', Float64Array, true),
-      place: col('held_place', Float64Array), size: col('held_size', Float64Array) };
     this.ranges = info.ranges.map(r => ({ addr: BigInt(r[0]), size: r[1] }));
     this.space = this.ranges.reduce((sum, r) => sum + r.size, 0);
     this.report = (file.report.devices || []).find(d => d.device === info.device) || {};
+  }
+  async load(sections) {
+    const col = async (name, Type, signed, sum) => {
+      const full = `d${this.number}_${name}`;
+      if (sections.count(full) > 1e5) await breathe();
+      return sections.read(full, Type, signed, sum);
+    };
+    this.time = await col('dt', Float64Array, true, true);
+    this.size = await col('size', Float64Array);
+    this.slack = await col('slack', Float64Array);
+    this.place = await col('place', Float64Array, true, true);
+    this.stack = await col('stack', Uint32Array);
+    this.stream = await col('stream', Uint16Array);
+    this.thread = await col('thread', Uint16Array);
+    this.pool = await col('pool', Uint16Array);
+    this.n = this.time.length;
+    this.link(await col('what', Float64Array));
+    this.reservedTime = await col('reserved_t', Float64Array, true, true);
+    this.reserved = await col('reserved', Float64Array); // value + 1; 0: not known
+    this.held = { begin: await col('held_begin', Float64Array, true), end: await col('held_end', Float64Array, true),
+      place: await col('held_place', Float64Array), size: await col('held_size', Float64Array) };
   }
   // Which block an event is about, where blocks begin and end, and the live bytes after each event.
   link(what) {
@@ -169,7 +189,7 @@ class File {
     this.report = REPORT.snapshots[i];
   }
   async load() {
-    const s = new Sections(this.sections, await columnBytes(this.index));
+    const s = new Sections(this.sections, await packedBytes('columns-' + this.index));
     this.frame = { fn: s.read('frame_function', Uint32Array), file: s.read('frame_file', Uint32Array),
       line: s.read('frame_line', Uint32Array), module: s.read('frame_module', Uint32Array), code: s.read('frame_code', Uint16Array) };
     const length = s.read('stack_length', Uint32Array);
@@ -178,7 +198,9 @@ class File {
     length.forEach((n, k) => { this.stackAt[k + 1] = this.stackAt[k] + n; });
     this.phase = { name: s.read('phase_name', Uint32Array), begin: s.read('phase_begin', Float64Array, true, true),
       length: s.read('phase_length', Float64Array), device: s.read('phase_device', Uint8Array) };
-    this.byDevice = this.devices.map(d => new Device(d, s, this));
+    const devices = this.devices.map(d => new Device(d, this));
+    for (const d of devices) await d.load(s);
+    this.byDevice = devices;
   }
   stackFrames(stack) { return this.frames.subarray(this.stackAt[stack], this.stackAt[stack + 1]); }
 }

@@ -20,7 +20,10 @@ class App {
   async openFile(i) {
     const file = this.file = this.files[i];
     this.verdict(file);
-    if (!file.byDevice) await file.load();
+    if (!file.byDevice) {
+      if (file.sketches) await this.sketch(file);
+      await file.load();
+    }
     if (this.file !== file) return;
     const select = byId('device');
     select.replaceChildren(...file.byDevice.map((d, k) => el('option', { value: k, textContent: `GPU ${d.number}${d.info.name ? ' ' + d.info.name : ''}` })));
@@ -28,6 +31,22 @@ class App {
     const busiest = file.byDevice.reduce((best, d, k, all) => d.extremes(0, d.n).high > all[best].extremes(0, all[best].n).high ? k : best, 0);
     select.value = busiest;
     this.openDevice(busiest);
+  }
+  // What can be shown at once: figures, findings and the whole timeline.
+  async sketch(file) {
+    const sketch = await Sketch.of(file);
+    if (this.file !== file) return;
+    this.device = null;
+    byId('device-label').hidden = true;
+    byId('states').hidden = true;
+    for (const part of ['over-time', 'figures']) byId(part).hidden = false;
+    this.figures(sketch);
+    byId('selection').textContent = `Unpacking ${count(file.events)} events…`;
+    byId('group').replaceChildren(el('option', { value: 'stack', textContent: GROUPS.stack.label }));
+    this.timeline.mode = 'bands';
+    this.timeline.sketch(sketch);
+    document.documentElement.dataset.sketch = 'true';
+    await breathe();
   }
   openDevice(k) {
     this.device = this.file.byDevice[k];
@@ -47,8 +66,8 @@ class App {
   verdict(file) {
     byId('verdict').replaceChildren(...(file.report.verdict || []).map(s => el('li', { className: s.tone || '', textContent: s.text || s })));
   }
-  figures() {
-    const r = this.device.report, d = this.device, q = r.requested || {}, f = (r.fragmentation || {}).peak;
+  figures(d = this.device) {
+    const r = d.report, q = r.requested || {}, f = (r.fragmentation || {}).peak;
     const figure = (title, value, small) => el('div', {}, el('dt', { textContent: title }), el('dd', { textContent: value }, el('small', { textContent: small || '' })));
     const peak = figure('Peak', known(q.peak), q.peak_t_ns !== null && q.peak_t_ns !== undefined ? 'at ' + timeText(q.peak_t_ns, this.file) : '');
     peak.id = 'figure-peak';

@@ -27,6 +27,16 @@ class Timeline {
     this.low = 0; this.high = Math.max(1, device.space); // addresses shown
     this.setGroup(GROUPS[byId('group').value] ? byId('group').value : 'stack');
   }
+  // The first picture, before there is a device that can be asked.
+  sketch(sketch) {
+    this.device = this.bands = sketch;
+    this.file = sketch.file;
+    this.from = this.file.from;
+    this.to = Math.max(this.file.to, this.file.from + 1);
+    this.overviewColumns = null;
+    this.legend();
+    this.paint();
+  }
   setGroup(by) {
     this.bands = this.bandsBy[by] ||= new Bands(this.device, by);
     this.overviewColumns = null;
@@ -172,6 +182,7 @@ class Timeline {
   paintPhases() {
     const p = this.file.phase, ctx = this.ctx;
     let taken = 0;
+    if (!p) return;
     ctx.textAlign = 'left'; ctx.textBaseline = 'middle';
     for (let i = 0; i < p.name.length; i++) {
       if (p.device[i] !== this.device.number && p.device[i] !== 255) continue;
@@ -238,7 +249,7 @@ class Timeline {
       li.firstChild.style.background = this.bands.colour(i);
       li.onmouseenter = () => { this.lit = i; this.draw(); };
       li.onmouseleave = () => { this.lit = -1; this.draw(); };
-      li.onclick = () => this.app.details(this.bandFacts(i, this.app.instant), true);
+      li.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant), true);
       return li;
     }).reverse());
   }
@@ -333,12 +344,13 @@ class Timeline {
     let down = null;
     c.addEventListener('wheel', e => {
       e.preventDefault();
+      if (!this.app.device) return;
       const f = Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.004);
       if (e.shiftKey && this.mode === 'places') this.zoomPlaces(Math.exp((e.deltaY || e.deltaX) * 0.004), this.low + (TOP + this.h - e.offsetY) / this.h * (this.high - this.low));
       else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.pan(e.deltaX / this.w);
       else this.zoom(f, this.t(Math.max(LEFT, Math.min(LEFT + this.w, e.offsetX))));
     }, { passive: false });
-    c.addEventListener('pointerdown', e => { c.setPointerCapture(e.pointerId); down = { x: e.offsetX, t: this.t(e.offsetX), from: this.from, to: this.to, pan: e.shiftKey || e.button === 1, moved: false }; hideTip(); });
+    c.addEventListener('pointerdown', e => { if (!this.app.device) return; c.setPointerCapture(e.pointerId); down = { x: e.offsetX, t: this.t(e.offsetX), from: this.from, to: this.to, pan: e.shiftKey || e.button === 1, moved: false }; hideTip(); });
     c.addEventListener('pointermove', e => {
       if (!down) { this.point(e); return; }
       if (Math.abs(e.offsetX - down.x) > 3) down.moved = true;
@@ -364,7 +376,7 @@ class Timeline {
       const width = Math.max(10, o.clientWidth - LEFT - 8), all = this.file.to - this.file.from, t = this.file.from + (e.offsetX - LEFT) / width * all, span = this.to - this.from;
       this.setRange(t - span / 2, t + span / 2);
     };
-    o.addEventListener('pointerdown', e => { on = true; o.setPointerCapture(e.pointerId); move(e); });
+    o.addEventListener('pointerdown', e => { on = !!this.app.device; o.setPointerCapture(e.pointerId); move(e); });
     o.addEventListener('pointermove', e => { if (on) move(e); });
     o.addEventListener('pointerup', () => { on = false; });
   }
@@ -386,6 +398,7 @@ class Timeline {
     else if (u.kind === 'band') this.app.details(this.bandFacts(u.band, u.event), true);
   }
   key(e) {
+    if (!this.app.device) return;
     const mid = (this.from + this.to) / 2, d = this.device;
     const step = k => this.app.pickInstant(Math.max(d.initial, Math.min(d.n - 1, (this.app.instant ?? d.eventAt(mid)) + k)), true);
     const keys = { ArrowLeft: () => this.pan(-.1), ArrowRight: () => this.pan(.1), '+': () => this.zoom(.7, mid), '=': () => this.zoom(.7, mid), '-': () => this.zoom(1 / .7, mid),
