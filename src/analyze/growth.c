@@ -29,6 +29,7 @@ struct sampling {
 	size_t n_tracks, cap_tracks;
 	uint32_t *place; /* of a stack in tracks, plus one */
 	uint64_t last;   /* live at the last sample */
+	uint64_t passing[3]; /* bytes taken and given back between two samples, by third */
 };
 
 static bool counts(const struct sampling *s, size_t row)
@@ -71,7 +72,8 @@ static enum growth_unit choose_samples(struct sampling *s, uint32_t *step_name)
 		end--;
 	steps_find(s->m, s->device, &steps);
 	sample_steps(s, &steps, end);
-	by_step = s->n >= MIN_SAMPLES;
+	/* Steps that are over before the last third were something at the beginning. */
+	by_step = s->n >= MIN_SAMPLES && s->at[s->n - 1] >= begin + (end - begin) / 3 * 2;
 	if (!by_step)
 		sample_evenly(s, begin, end);
 	*step_name = by_step ? steps.name : 0;
@@ -130,8 +132,12 @@ static void sample(struct sampling *s)
 			next++;
 		if (next == s->n)
 			break;
-		if (c->peer[row] <= s->at[next] || !counts(s, row))
+		if (!counts(s, row))
 			continue;
+		if (c->peer[row] <= s->at[next]) {
+			s->passing[next * 3 / s->n] += c->size[row];
+			continue;
+		}
 		*VEC_PUSH(kept, n, cap) = (struct kept){(uint32_t)row, (uint32_t)next};
 		blocks[c->stack[row]]++;
 	}
@@ -173,6 +179,23 @@ static void extremes(const int64_t *v, size_t from, size_t to, int64_t *min, int
 	}
 }
 
+/* Has it reached no new height at the end for longer than twice the longest time before? */
+static bool is_still(const int64_t *v, size_t n)
+{
+	size_t longest = 0, since = 0, i;
+	int64_t highest = v[0];
+
+	for (i = 1; i < n; i++) {
+		since++;
+		if (v[i] <= highest)
+			continue;
+		highest = v[i];
+		longest = since > longest && i > n / 3 ? since : longest; /* before that it may not have begun */
+		since = 0;
+	}
+	return since > 2 * longest + 1;
+}
+
 /* The rule at the top of growth.h. */
 static bool grows(const int64_t *v, size_t n, int64_t *rise)
 {
@@ -189,8 +212,7 @@ static bool grows(const int64_t *v, size_t n, int64_t *rise)
 		jump = v[i] - v[i - 1] > jump ? v[i] - v[i - 1] : jump;
 		rises += v[i] > v[i - 1];
 	}
-	/* Still rising: the last third climbs at least a quarter of an even share of the rise. */
-	return rises >= MIN_RISES && jump * 2 <= v[n - 1] - min_a && (max_c - min_c) * 12 >= *rise;
+	return rises >= MIN_RISES && jump * 2 <= v[n - 1] - min_a && !is_still(v, n);
 }
 
 /* From differences to values. */
@@ -211,13 +233,16 @@ static void integrate(struct sampling *s)
 
 static void judge(const struct sampling *s, const struct track *t, struct growth *out, size_t *cap)
 {
+	size_t from = s->n - s->n / 3 - 1; /* the last third, and where it comes from */
 	struct growth_row row = {.stack = t->stack};
+	double late, late_r2;
 	int64_t rise;
 
 	if (!grows(t->bytes, s->n, &rise))
 		return;
 	fit(s->x, t->bytes, s->n, &row.slope, &row.r2);
-	if (row.r2 < 0.6 || row.slope <= 0)
+	fit(s->x + from, t->bytes + from, s->n - from, &late, &late_r2);
+	if (row.r2 < 0.6 || row.slope <= 0 || late * 2 < row.slope)
 		return;
 	/* A framework's recording ends while the program runs: what is gone by then was not kept. */
 	if (s->framework && t->kept * 2 < rise)
@@ -278,6 +303,18 @@ static uint64_t highest(const struct model *m, uint8_t device)
 	return bytes;
 }
 
+/* Is what grew kept by something that happens again and again, not by setting up? */
+static bool repeats(const struct sampling *s, const struct growth *g, uint64_t peak)
+{
+	uint64_t third = g->bytes / 3 * GROWTH_CHURN;
+
+	if (g->unit == GROWTH_PER_STEP ||
+	    (s->passing[0] >= third && s->passing[1] >= third && s->passing[2] >= third))
+		return true;
+	return cycles(s->m, s->device, (peak == MODEL_UNKNOWN ? highest(s->m, s->device) : peak) / 20 + 1) >=
+	       GROWTH_CYCLES;
+}
+
 void growth_find(const struct model *m, uint8_t device, uint64_t peak, struct growth *out)
 {
 	struct sampling s = {.m = m, .device = device};
@@ -297,13 +334,10 @@ void growth_find(const struct model *m, uint8_t device, uint64_t peak, struct gr
 	integrate(&s);
 	for (i = 0; i < s.n_tracks; i++)
 		judge(&s, &s.tracks[i], out, &cap);
-	if (out->n) {
+	if (out->n && !repeats(&s, out, peak))
+		out->n = out->bytes = 0;
+	if (out->n)
 		qsort(out->rows, out->n, sizeof *out->rows, largest_first);
-		out->repeats =
-		    out->unit == GROWTH_PER_STEP ||
-		    cycles(m, device, (peak == MODEL_UNKNOWN ? highest(m, device) : peak) / 20 + 1) >=
-		        GROWTH_CYCLES;
-	}
 	free(s.tracks);
 	free(s.place);
 }

@@ -1,10 +1,16 @@
 /* growth.h: stacks whose live bytes keep rising through the recording, told apart from noise.
  *
  * The live bytes of every stack are sampled: where steps begin, or at evenly spaced rows. A stack
- * grows if the least it holds in the last third of the samples is more than the most it held in the
- * first third, if it still rises towards the end, and if no single jump makes up most of the rise
- * (so warm-up, plateaus and busy temporaries are not growth). Freeing everything at the very end
- * does not hide growth: samples end with the last allocation.
+ * grows if
+ *  - the least it holds in the last third of the samples is more than the most it held in the first third,
+ *  - in the last third it still climbs at least half as fast as in all of it, and it has not been still at the
+ *    end for more than twice as long as ever before (what levels off was warm-up, or a cache that is full now),
+ *  - no single jump makes up most of the rise.
+ * Freeing everything at the very end does not hide growth: samples end with the last allocation.
+ *
+ * In a recording in which nothing repeats memory is just built up: nothing grows. Something repeats if there
+ * are steps, if total memory rises and falls GROWTH_CYCLES times, or if in every third of the recording far
+ * more was taken and given back again than was kept.
  */
 #ifndef ANALYZE_GROWTH_H
 #define ANALYZE_GROWTH_H
@@ -22,13 +28,12 @@ struct growth_row {
 	size_t first_row;
 };
 #define GROWTH_CYCLES 3 /* by at least a twentieth of the highest */
+#define GROWTH_CHURN  2 /* times what is kept */
 enum growth_unit { GROWTH_PER_STEP, GROWTH_PER_SECOND, GROWTH_PER_EVENT };
 struct growth {
 	struct growth_row *rows; /* largest first */
 	size_t n;
 	uint64_t bytes;
-	bool repeats; /* there are steps, or total memory rises and falls at least GROWTH_CYCLES times; else
-	               * what grows may just be building up */
 	enum growth_unit unit;
 	size_t samples; /* 0: the recording is too short to tell */
 	uint32_t step_name;

@@ -54,7 +54,7 @@ static bool is_growing(const struct growth *g, uint32_t stack)
 {
 	size_t i;
 
-	for (i = 0; i < g->n && g->repeats; i++)
+	for (i = 0; i < g->n; i++)
 		if (g->rows[i].stack == stack && g->rows[i].count)
 			return true;
 	return false;

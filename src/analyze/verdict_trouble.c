@@ -34,17 +34,10 @@ static void say_growth(struct verdict *v, const struct report *r, const struct r
 		snprintf(more, sizeof more, "; %zu other stack%s grow%s too", d->growth.n - 1,
 			 d->growth.n > 2 ? "s" : "", d->growth.n > 2 ? "" : "s");
 	text_bytes(grown, g->bytes);
-	if (!d->growth.repeats) {
-		verdict_say(v, TONE_WARNING, 56,
-			    "Memory builds up: %s more, %s, kept by %s%s. Nothing repeats in this recording, so this "
-			    "may be setting up as well as a leak.",
-			    grown, rate.s, place.s, more);
-	} else {
-		verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, %s, kept by %s%s.", grown, rate.s, place.s, more);
-		verdict_say(v, TONE_ADVICE, 60,
-			    "Look there for what is stored and never dropped, such as results kept with their graph, "
-			    "a cache or a list.");
-	}
+	verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, %s, kept by %s%s.", grown, rate.s, place.s, more);
+	verdict_say(v, TONE_ADVICE, 60,
+	            "Look there for what is stored and never dropped, such as results kept with their graph, "
+	            "a cache or a list.");
 	text_free(&place);
 	text_free(&rate);
 }

@@ -191,7 +191,6 @@ static void growth(cJSON *device, const struct model *m, const struct growth *g)
 		json_u64(o, "count", r->count);
 		json_real(o, "slope", r->slope);
 		json_text(o, "per", unit[g->unit]);
-		cJSON_AddBoolToObject(o, "repeats", g->repeats);
 		json_real(o, "r2", r->r2);
 		json_i64(o, "first_t_ns", r->first_t_ns);
 		json_stack(o, "stack", m, r->stack);
