@@ -73,7 +73,8 @@ static bool runtime_function(const char *f)
 	    "cudaMalloc", "cudaHost", "cudaGraph", "cudaMem",       "__cudart",    "libcudart_static",
 	    "PyEval_",    "_PyEval_", "PyObject_", "_PyObject_",    "PyFunction_", "_PyFunction_",
 	    "PyRun_",     "_PyRun_",  "Py_",       "PyVectorcall_", "cfunction_",  "method_vectorcall",
-	    "__libc_",    "gma_",     "gms_",      "rec_",          "__pthread_",  NULL};
+	    "__libc_",    "gma_",     "gms_",      "rec_",          "__pthread_",  "ffi_",
+	    "_ctypes_",   "PyCFuncPtr_", NULL};
 	static const char *const word[] = {"_start",
 	                                   "start_thread",
 	                                   "clone",
@@ -107,7 +108,8 @@ static bool runtime_file(const char *file)
 	static const char *const part[] = {"core/boxing",        "/Register",      "/Redispatch",
 	                                   "pythonrun.c",        "Modules/main.c", "Objects/",
 	                                   "pycore_ceval.h",     "ceval.c",        "cpython/abstract.h",
-	                                   "ATen/core/dispatch", "csu/libc-start", NULL};
+	                                   "ATen/core/dispatch", "csu/libc-start", "_ctypes/",
+	                                   "callproc.c",         "libffi/",        NULL};
 
 	return any_in(file, part);
 }
@@ -115,7 +117,7 @@ static bool runtime_file(const char *file)
 static bool runtime_module(const char *base)
 {
 	static const char *const prefix[] = {"libcuda.so", "libcudart", "libgpumem", "libc.so", "libpthread",
-	                                     "ld-linux",   "libnvidia", "libpython", "[vdso]",  NULL};
+	                                     "ld-linux",   "libnvidia", "libpython", "[vdso]",  "libffi", "_ctypes.", NULL};
 
 	return any_starts(base, prefix);
 }

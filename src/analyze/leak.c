@@ -31,17 +31,21 @@ static int users_then_largest(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
+static struct leak_row row_of(const struct leaks *l, const struct model *m, const struct live_row *r, enum gms_kind kind)
+{
+	return (struct leak_row){.stack = r->stack,
+	                         .bytes = r->bytes,
+	                         .count = r->count,
+	                         .first_t_ns = r->first_t_ns,
+	                         .last_t_ns = r->last_t_ns,
+	                         .kind = (uint8_t)kind,
+	                         .library = l->basis == LEAK_LIVE_AT_END && frames_library_owned(m, r->stack)};
+}
+
 static void add(struct leaks *l, const struct model *m, const struct live_row *r)
 {
-	bool library = l->basis == LEAK_LIVE_AT_END && frames_library_owned(m, r->stack);
-
-	l->rows[l->n++] = (struct leak_row){.stack = r->stack,
-	                                    .bytes = r->bytes,
-	                                    .count = r->count,
-	                                    .first_t_ns = r->first_t_ns,
-	                                    .last_t_ns = r->last_t_ns,
-	                                    .library = library};
-	if (library) {
+	l->rows[l->n] = row_of(l, m, r, GMS_K_DEVICE);
+	if (l->rows[l->n++].library) {
 		l->library_bytes += r->bytes;
 		l->library_count += r->count;
 	} else {
@@ -60,6 +64,20 @@ static bool is_growing(const struct growth *g, uint32_t stack)
 	return false;
 }
 
+static void add_apart(struct leaks *l, const struct model *m, uint8_t device)
+{
+	static const enum gms_kind kinds[] = {GMS_K_MANAGED, GMS_K_PINNED, GMS_K_REGISTERED};
+	size_t cap = 0, k, i;
+	struct live live;
+
+	for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		live_kind_at_end(m, device, kinds[k], &live);
+		for (i = 0; i < live.n; i++)
+			*VEC_PUSH(l->apart, l->n_apart, cap) = row_of(l, m, &live.rows[i], kinds[k]);
+		live_free(&live);
+	}
+}
+
 void leak_find(const struct model *m, uint8_t device, const struct live *end, const struct growth *g,
                struct leaks *out)
 {
@@ -74,11 +92,14 @@ void leak_find(const struct model *m, uint8_t device, const struct live *end, co
 			add(out, m, &end->rows[i]);
 	if (out->n)
 		qsort(out->rows, out->n, sizeof *out->rows, users_then_largest);
+	if (m->complete && !m->frees_left_out && m->source == SOURCE_NATIVE)
+		add_apart(out, m, device);
 }
 
 void leak_free(struct leaks *l)
 {
 	free(l->rows);
+	free(l->apart);
 	*l = (struct leaks){0};
 }
 

@@ -5,6 +5,8 @@
  *   a framework's recording: memory still live at the end is mostly the program's state, so only
  *     stacks that keep growing (growth.h) count
  *   a recording that was cut, lost events, or left frees out on purpose: nothing does
+ * Managed, pinned and registered memory is not (or not always) the device's: what is left of it stands apart and is in
+ * no sum.
  * Survivors are blocks that were allocated after the second step and outlived two more.
  */
 #ifndef ANALYZE_LEAK_H
@@ -19,6 +21,7 @@ struct leak_row {
 	uint32_t stack;
 	uint64_t bytes, count;
 	int64_t first_t_ns, last_t_ns;
+	uint8_t kind; /* of those apart */
 	bool library; /* a library or the runtime keeps it, not the user's code */
 };
 struct leaks {
@@ -27,6 +30,8 @@ struct leaks {
 	size_t n;
 	uint64_t bytes, count;                 /* the user's */
 	uint64_t library_bytes, library_count; /* the libraries' */
+	struct leak_row *apart;                /* kind by kind, the largest of each first */
+	size_t n_apart;
 };
 enum leak_basis leak_basis(const struct model *m, uint8_t device);
 /* Why leaks cannot be told, or NULL if they can. */

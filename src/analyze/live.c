@@ -175,16 +175,14 @@ static void add_block(struct live *l, struct live_row *row, uint64_t bytes, int6
 }
 
 /* By stack: blocks of rows from ≤ row < to whose end is not before row `until`. */
-static void collect(const struct model *m, uint8_t device, size_t from, size_t to, size_t until,
-                    struct live *out)
+static void collect(const struct model *m, uint8_t device, const uint8_t role[256], size_t from, size_t to,
+                    size_t until, struct live *out)
 {
 	const struct columns *c = &m->ev;
 	uint32_t *place = mem_zalloc(m->stacks.n, sizeof *place); /* of a stack in out->rows, plus one */
-	uint8_t role[256];
 	size_t cap = 0, i;
 
 	*out = (struct live){0};
-	live_roles(live_level(m, device), role);
 	for (i = from; i < to; i++) {
 		uint32_t stack;
 
@@ -206,13 +204,26 @@ static void collect(const struct model *m, uint8_t device, size_t from, size_t t
 void live_at(const struct model *m, uint8_t device, size_t row, struct live *out)
 {
 	size_t n = row < m->ev.n ? row + 1 : row == SIZE_MAX ? 0 : m->ev.n;
+	uint8_t role[256];
 
-	collect(m, device, 0, n, n, out);
+	live_roles(live_level(m, device), role);
+	collect(m, device, role, 0, n, n, out);
 }
 
 void live_kept(const struct model *m, uint8_t device, size_t from, size_t to, struct live *out)
 {
-	collect(m, device, from, to < m->ev.n ? to : m->ev.n, m->ev.n, out);
+	uint8_t role[256];
+
+	live_roles(live_level(m, device), role);
+	collect(m, device, role, from, to < m->ev.n ? to : m->ev.n, m->ev.n, out);
+}
+
+void live_kind_at_end(const struct model *m, uint8_t device, enum gms_kind kind, struct live *out)
+{
+	uint8_t role[256] = {0};
+
+	role[GMS_OP(kind, GMS_A_ALLOC)] = LIVE_ALLOC;
+	collect(m, device, role, 0, m->ev.n, m->ev.n, out);
 }
 
 void live_free(struct live *l)

@@ -35,6 +35,8 @@ size_t live_peak_row(const struct model *m, uint8_t device);
 void live_at(const struct model *m, uint8_t device, size_t row, struct live *out);
 /* Of the blocks allocated by rows from ≤ row < to, those that are live at the end. */
 void live_kept(const struct model *m, uint8_t device, size_t from, size_t to, struct live *out);
+/* Blocks of one kind that are live at the end, whether or not they count as the device's memory. */
+void live_kind_at_end(const struct model *m, uint8_t device, enum gms_kind kind, struct live *out);
 void live_free(struct live *l);
 
 /* Every row that changes the live bytes of a device, in order:

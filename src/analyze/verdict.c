@@ -243,6 +243,7 @@ void verdict_make(const struct report *r, struct verdict *out)
 
 		if (d->device == MODEL_NO_DEVICE) {
 			verdict_oom(out, r, d);
+			verdict_apart(out, d);
 			continue;
 		}
 		say_where(out, r, d);

@@ -32,6 +32,8 @@ void verdict_say(struct verdict *v, enum tone tone, int weight, const char *fmt,
 void verdict_pool(struct verdict *v, const struct report *r, const struct report_device *d);
 /* Requests that failed, why, and what would have helped (verdict_oom.c). */
 void verdict_oom(struct verdict *v, const struct report *r, const struct report_device *d);
+/* What was never freed of memory that is not the device's. */
+void verdict_apart(struct verdict *v, const struct report_device *d);
 /* What went wrong on a device and what would help. */
 void verdict_trouble(struct verdict *v, const struct report *r, const struct report_device *d);
 

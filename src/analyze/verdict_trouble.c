@@ -57,6 +57,28 @@ static void say_leaks(struct verdict *v, const struct report *r, const struct re
 	text_free(&place);
 }
 
+/* "3.00 MiB pinned, 1.00 MiB registered": what the user's code left of memory that is not the device's. */
+void verdict_apart(struct verdict *v, const struct report_device *d)
+{
+	const struct leaks *l = &d->leaks;
+	uint64_t bytes[GMS_KINDS] = {0};
+	char size[TEXT_SIZE_MAX];
+	struct text t = {0};
+	unsigned kind;
+	size_t i;
+
+	for (i = 0; i < l->n_apart; i++)
+		bytes[l->apart[i].kind] += l->apart[i].library ? 0 : l->apart[i].bytes;
+	for (kind = 0; kind < GMS_KINDS; kind++)
+		if (bytes[kind])
+			text_printf(&t, "%s%s %s", t.n ? ", " : "", text_bytes(size, bytes[kind]),
+			            gms_kind_info[kind].name);
+	if (t.n)
+		verdict_say(v, TONE_WARNING, 54, "%s was never freed: %s.",
+		            d->device == MODEL_NO_DEVICE ? "Host memory" : "Memory that is in no sum of the device", t.s);
+	text_free(&t);
+}
+
 static void say_fragmentation(struct verdict *v, const struct report_device *d)
 {
 	const struct space *s =
@@ -138,6 +160,7 @@ void verdict_trouble(struct verdict *v, const struct report *r, const struct rep
 	say_capacity(v, r, d);
 	say_growth(v, r, d);
 	say_leaks(v, r, d);
+	verdict_apart(v, d);
 	say_fragmentation(v, d);
 	say_cache(v, d);
 	say_inconsistent(v, r, d);

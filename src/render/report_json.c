@@ -90,24 +90,31 @@ static void amounts(cJSON *device, const struct model *m, const struct report_de
 	json_u64(device, "live_blocks_end", d->t->live_blocks);
 }
 
+static void leak_rows(cJSON *list, const struct model *m, const struct leak_row *rows, size_t n, bool kinds)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		cJSON *o = json_item(list);
+
+		if (kinds)
+			json_text(o, "kind", gms_kind_info[rows[i].kind].name);
+		json_u64(o, "bytes", rows[i].bytes);
+		json_u64(o, "count", rows[i].count);
+		json_stack(o, "stack", m, rows[i].stack);
+		json_i64(o, "first_t_ns", rows[i].first_t_ns);
+		json_i64(o, "last_t_ns", rows[i].last_t_ns);
+		cJSON_AddBoolToObject(o, "library", rows[i].library);
+	}
+}
+
 static void leaks(cJSON *device, const struct model *m, const struct report_device *d)
 {
 	static const char *const basis[] = {"live at the end", "growing", "unreliable"};
 	const char *doubt = leak_doubt(m, d->device);
-	cJSON *list = json_array(device, "leaks");
-	size_t i;
 
-	for (i = 0; i < d->leaks.n; i++) {
-		const struct leak_row *r = &d->leaks.rows[i];
-		cJSON *o = json_item(list);
-
-		json_u64(o, "bytes", r->bytes);
-		json_u64(o, "count", r->count);
-		json_stack(o, "stack", m, r->stack);
-		json_i64(o, "first_t_ns", r->first_t_ns);
-		json_i64(o, "last_t_ns", r->last_t_ns);
-		cJSON_AddBoolToObject(o, "library", r->library);
-	}
+	leak_rows(json_array(device, "leaks"), m, d->leaks.rows, d->leaks.n, false);
+	leak_rows(json_array(device, "leaks_apart"), m, d->leaks.apart, d->leaks.n_apart, true);
 	json_text(device, "leaks_basis", basis[d->leaks.basis]);
 	json_text(device, "leaks_doubt", doubt);
 	json_u64(device, "leaked_bytes", doubt ? MODEL_UNKNOWN : d->leaks.bytes);

@@ -142,6 +142,42 @@ static void leak_table(const struct section *s, bool library)
 	rest(s, shown, n);
 }
 
+/* Managed, pinned, registered: in no sum of the device. What libraries keep of it is told only if asked for. */
+void section_leaks_apart(const struct section *s)
+{
+	const struct leaks *k = &s->d->leaks;
+	uint64_t bytes = 0, count = 0;
+	size_t i, n = 0, shown = 0;
+	char text[HELD_MAX];
+	struct table t;
+
+	for (i = 0; i < k->n_apart; i++)
+		if (!k->apart[i].library || s->asked) {
+			bytes += k->apart[i].bytes;
+			count += k->apart[i].count;
+			n++;
+		}
+	if (!n)
+		return;
+	page_heading(s->p, "NEVER FREED, NOT COUNTED AS DEVICE MEMORY: %s", held(text, bytes, count));
+	table_begin(&t, "rlrrrl", "BYTES", "KIND", "BLOCKS", "FIRST", "LAST", "WHERE");
+	for (i = 0; i < k->n_apart; i++) {
+		const struct leak_row *r = &k->apart[i];
+
+		if ((r->library && !s->asked) || (s->o->top && shown == s->o->top))
+			continue;
+		shown++;
+		table_bytes(&t, r->bytes);
+		table_cell(&t, "%s", gms_kind_info[r->kind].name);
+		table_count(&t, r->count);
+		time_cell(&t, s, r->first_t_ns);
+		time_cell(&t, s, r->last_t_ns);
+		stack_cell(&t, s, r->stack);
+	}
+	table_end(&t, s->p);
+	rest(s, shown, n);
+}
+
 static void still_live(const struct section *s)
 {
 	const struct survivors *v = &s->d->survivors;

@@ -153,14 +153,16 @@ static void sections(const struct section *base, unsigned wanted)
 	struct section s = *base;
 	unsigned usual = SECTION_PEAK | SECTION_LEAKS | SECTION_GROWTH | SECTION_OOM;
 
-	s.asked = wanted;
+	s.asked = s.o->sections;
 	wanted = wanted ? wanted : usual;
 	if (wanted & SECTION_OOM)
 		section_oom(&s);
 	if (wanted & SECTION_PEAK)
 		section_peak(&s);
-	if (wanted & SECTION_LEAKS)
+	if (wanted & SECTION_LEAKS && s.d->device != MODEL_NO_DEVICE)
 		section_leaks(&s);
+	if (wanted & SECTION_LEAKS)
+		section_leaks_apart(&s);
 	if (!s.asked)
 		section_anomalies(&s);
 	if (wanted & SECTION_GROWTH)
@@ -199,15 +201,16 @@ static bool any_kind(const struct report_device *d)
 static void host(struct page *p, const struct report *r, const struct report_device *d,
                  const struct report_text_options *o)
 {
-	bool failures = d->ooms.n && (!o->sections || o->sections & SECTION_OOM);
+	unsigned told = (d->ooms.n ? SECTION_OOM : 0u) | (d->leaks.n_apart ? SECTION_LEAKS : 0u);
 
-	if (!failures && (o->sections || !any_kind(d)))
+	told &= o->sections ? o->sections : ~0u;
+	if (!told && (o->sections || !any_kind(d)))
 		return;
 	page_heading(p, "HOST");
 	if (!o->sections)
 		kinds(p, d);
-	if (failures)
-		sections(&(struct section){.p = p, .r = r, .d = d, .o = o}, SECTION_OOM);
+	if (told)
+		sections(&(struct section){.p = p, .r = r, .d = d, .o = o, .asked = o->sections}, told);
 }
 
 static void one_device(struct page *p, const struct report *r, const struct report_device *d,

@@ -40,6 +40,7 @@ struct section {
 };
 void section_peak(const struct section *s);
 void section_leaks(const struct section *s);
+void section_leaks_apart(const struct section *s);
 void section_growth(const struct section *s);
 void section_frag(const struct section *s);
 void section_oom(const struct section *s);

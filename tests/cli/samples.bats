@@ -53,6 +53,21 @@ holds() {
 	holds '.leaks[0].stack[0].function == "load_tile"'
 }
 
+# Words only: times, and the numbers of events (samples are events too), differ from run to run.
+plain() {
+	sed -E 's/^[ !>]+//' | tr -s '\n ' ' ' | sed -E 's/\([^()]* in, event [0-9,]+\)/(T)/; s/at event [0-9,]+,/at E,/'
+}
+
+@test "fragmentation: README.md shows what the program prints" {
+	tell fragmentation
+	readme=$(sed -n '/^    GPU 0 needed/,/^$/p' "$BATS_TEST_DIRNAME/../../README.md" | plain)
+	printed=$(gpumemsnap report --width 100 snapshot.json | plain)
+	[ ${#readme} -gt 300 ]
+	echo "$readme"
+	echo "$printed"
+	[[ $printed == *"${readme% }"* ]]
+}
+
 @test "streams: 48 allocations of 8 MiB from two streams, never more than 8 MiB live at once" {
 	tell streams
 	grep -q 'one stream: 1, by two: 2, by two ordered by events: 1' out.txt
@@ -103,6 +118,9 @@ holds() {
 		holds ".kinds.$name | .allocs == $allocs and .frees == $frees and .end_bytes == $mib * 1048576"
 	done
 	holds '.kinds.device | .allocs == 3 and .frees == 2 and .end_bytes == 3 * 1048576' # one went with its context
+	holds '.leaks_apart | length == 1 and .[0].kind == "managed" and .[0].bytes == 3 * 1048576'
+	jq -e '[.snapshots[0].devices[] | select(.device == null).leaks_apart[] | [.kind, .bytes / 1048576]] ==
+		[["pinned", 3], ["registered", 1]]' report.json
 	holds '.kinds.context | .allocs == 2 and .frees == 1'
 	holds '.leaks | map(.bytes / 1048576) | sort == [3, 3, 4, 4]'
 	for kind in pinned:3 registered:1; do

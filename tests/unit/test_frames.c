@@ -55,6 +55,23 @@ static void a_c_program_is_read_from_its_own_first_frame(void **state)
 	    "grid_new grid.c:12 < main main.c:40");
 }
 
+static void what_calls_c_for_a_script_is_the_interpreter(void **state)
+{
+	(void)state;
+	assert_string_equal(
+	    SHOWN({"cuMemAlloc_v2", "", "/usr/lib/libcuda.so.1", 0}, {"ffi_call_unix64", "src/x86/unix64.S", "", 104},
+	          {"??", "", "/usr/lib/x86_64-linux-gnu/libffi.so.8", 0},
+	          {"_call_function_pointer", "./Modules/_ctypes/callproc.c", "", 940},
+	          {"PyCFuncPtr_call", "/usr/lib/python3/_ctypes.cpython-313-x86_64-linux-gnu.so", "", 0},
+	          {"??", "", "/usr/lib/python3/_ctypes.cpython-313-x86_64-linux-gnu.so", 0},
+	          {"grow", "/home/ada/grow.py", "", 7}, {"<module>", "/home/ada/grow.py", "", 20},
+	          {"Py_RunMain", "Modules/main.c", "/usr/bin/python3", 700}),
+	    "grow grow.py:7 < <module> grow.py:20");
+	assert_string_equal(SHOWN({"cuMemAlloc_v2", "", "libcuda.so.1", 0}, {"ffi_call_int", "src/x86/ffi64.c", "", 5},
+	                          {"_ctypes_callproc", "callproc.c", "", 1262}, {"plugin_run", "plugin.c", "", 3}),
+	                    "plugin_run plugin.c:3");
+}
+
 static void a_library_that_asked_is_named_before_the_user(void **state)
 {
 	(void)state;
@@ -151,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_c_program_is_read_from_its_own_first_frame),
+	    cmocka_unit_test(what_calls_c_for_a_script_is_the_interpreter),
 	    cmocka_unit_test(a_library_that_asked_is_named_before_the_user),
 	    cmocka_unit_test(a_torch_stack_is_operator_library_user),
 	    cmocka_unit_test(the_backward_thread_has_only_its_node),

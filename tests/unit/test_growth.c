@@ -376,6 +376,37 @@ static void in_a_complete_recording_what_is_live_at_the_end_leaked(void **state)
 	model_free(&k.m);
 }
 
+/* Host memory is not device memory: it is in no sum, but it is told. */
+static void managed_pinned_and_registered_memory_leaks_apart(void **state)
+{
+	static const enum gms_kind kinds[] = {GMS_K_MANAGED, GMS_K_PINNED, GMS_K_REGISTERED};
+	struct maker k;
+	struct leaks l;
+	unsigned i;
+
+	(void)state;
+	begin(&k);
+	k.m.complete = true;
+	for (i = 0; i < 3; i++) {
+		take(&k, kinds[i], 100 + i, site(&k.m, "forget", "main"));
+		take(&k, kinds[i], 100 + i, site(&k.m, "forget", "main"));
+		put(&k.m, kinds[i], GMS_A_FREE, .addr = take(&k, kinds[i], 7, site(&k.m, "forget", "main")));
+	}
+	take(&k, GMS_K_DEVICE, 50, site(&k.m, "forget", "main"));
+	model_link(&k.m);
+	leaks_of(&k.m, &l);
+	assert_true(l.bytes == 50 && l.count == 1 && l.n == 1);
+	assert_int_equal(l.n_apart, 3);
+	for (i = 0; i < 3; i++)
+		assert_true(l.apart[i].kind == kinds[i] && l.apart[i].bytes == 200 + 2 * i && l.apart[i].count == 2);
+	leak_free(&l);
+	k.m.complete = false;
+	leaks_of(&k.m, &l);
+	assert_int_equal(l.n_apart, 0);
+	leak_free(&l);
+	model_free(&k.m);
+}
+
 static void an_incomplete_recording_or_left_out_frees_show_no_leaks(void **state)
 {
 	struct maker k;
@@ -428,6 +459,7 @@ int main(void)
 	    cmocka_unit_test(in_random_noise_a_leak_is_named_and_nothing_else),
 	    cmocka_unit_test(a_short_recording_tells_nothing),
 	    cmocka_unit_test(in_a_complete_recording_what_is_live_at_the_end_leaked),
+	    cmocka_unit_test(managed_pinned_and_registered_memory_leaks_apart),
 	    cmocka_unit_test(an_incomplete_recording_or_left_out_frees_show_no_leaks),
 	    cmocka_unit_test(survivors_outlived_steps_after_the_warm_up),
 	};
