@@ -46,6 +46,19 @@ static void now_live(struct spool_reader *r, const struct spool_event *ev)
 					       .alive = true};
 }
 
+/* The allocation that a free ends; NULL if it ends none. The driver may still refuse the free. */
+static struct spool_live *end_live(struct spool_reader *r, const struct spool_event *ev)
+{
+	uint32_t *at = r->tracks ? map64_find(&r->live, live_key(ev->w.op, ev->addr)) : NULL;
+	struct spool_live *l = at ? &r->live_row[*at] : NULL;
+
+	if (!l)
+		return NULL;
+	l->just_ended = l->alive;
+	l->alive = false;
+	return l->just_ended ? l : NULL;
+}
+
 /* --- into the model ---------------------------------------------------------------------------------------- */
 static int64_t time_of(const struct spool_reader *r, uint64_t t_ns)
 {
@@ -128,19 +141,17 @@ static void take_event(struct spool_reader *r, const struct spool_event *ev, uin
 			return; /* folded already, when the process was killed */
 		now_live(r, ev);
 	} else if (action == GMS_A_FREE) {
-		l = find_live(r, ev->w.op, ev->addr);
+		l = end_live(r, ev);
 		if (!l && r->tracks && ((ev->w.flags & SPOOL_WHILE_OFF) || r->h.filtered))
 			return;
 		if (!l && r->h.window_ns && ev->t_ns == r->h.window_ns)
 			return; /* likewise */
-		if (l)
-			l->alive = false;
 	} else if (action == GMS_A_OTHER && r->tracks) {
 		uint32_t *at = map64_find(&r->live, live_key(ev->w.op, ev->addr));
 
-		if (at)
+		if (at && r->live_row[*at].just_ended)
 			r->live_row[*at].alive = true;
-		else if (ev->w.flags & SPOOL_WHILE_OFF)
+		else if (!at && ev->w.flags & SPOOL_WHILE_OFF)
 			return;
 	}
 	add_event(r, ev, thread);

@@ -80,7 +80,7 @@ struct spool_reader {
 		uint64_t addr, t_ns;
 		uint16_t context;
 		uint8_t op, device;
-		bool alive;
+		bool alive, just_ended; /* by the last free of its address */
 	} * live_row;
 	size_t n_live, cap_live;
 	bool tracks; /* someone must know what is live: contexts that end, switched-off times, filters */

@@ -1,6 +1,8 @@
 /* spool_tables.c: what a spool's events refer to by number, read before the events. */
 #include "base/mem.h"
+#include "base/text.h"
 #include "format/spool_reader.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A file cannot hold more rows of a kind than this many per byte: bounds what a damaged number costs. */
@@ -168,6 +170,33 @@ static void read_pycode(struct spool_reader *r, size_t at, size_t bytes)
 	r->pycode[c.id] = at;
 }
 
+static void read_setting(struct spool_reader *r, size_t at, size_t bytes)
+{
+	static const char *const attribute[] = {"", "reuse after events", "opportunistic reuse",
+						"reuse with dependencies of its own", "release threshold"};
+	static const char *const limit[] = {"stack of a kernel's thread", "printf buffer", "heap of kernels' malloc"};
+	struct spool_setting s;
+	char size[32], gpu[16] = "";
+	double ms;
+
+	spool_copy(r, at, bytes, &s, sizeof s);
+	if (bytes < sizeof s || s.w.op > 1 || s.what > (s.w.op ? 2 : 4) || (!s.w.op && !s.what))
+		return;
+	ms = s.t_ns > r->h.start_ns ? (double)(s.t_ns - r->h.start_ns) / 1e6 : 0;
+	if (s.w.device != SPOOL_NO_DEVICE)
+		snprintf(gpu, sizeof gpu, "GPU %u, ", s.w.device);
+	if (s.w.op)
+		model_note(r->m, NOTE_INFO, "%scontext 0x%llx: the %s was set to %s after %.1f ms", gpu,
+			   (unsigned long long)s.handle, limit[s.what], text_bytes(size, s.value), ms);
+	else if (s.what < 4)
+		model_note(r->m, NOTE_INFO, "%spool 0x%llx: %s was switched %s after %.1f ms", gpu,
+			   (unsigned long long)s.handle, attribute[s.what], s.value ? "on" : "off", ms);
+	else
+		model_note(r->m, NOTE_INFO, "%spool 0x%llx: the release threshold was set to %s after %.1f ms", gpu,
+			   (unsigned long long)s.handle,
+			   s.value == UINT64_MAX ? "all it has" : text_bytes(size, s.value), ms);
+}
+
 static void read_record(struct spool_reader *r, const struct spool_word *w, size_t at, size_t bytes)
 {
 	switch (w->kind) {
@@ -196,6 +225,9 @@ static void read_record(struct spool_reader *r, const struct spool_word *w, size
 		break;
 	case SPOOL_PYCODE:
 		read_pycode(r, at, bytes);
+		break;
+	case SPOOL_SETTING:
+		read_setting(r, at, bytes);
 		break;
 	default: /* a newer recorder's */
 		break;

@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "model/model.h"
 #include <stdlib.h>
+#include <string.h>
+
+#define THREADS 65536u /* as many as a column can tell apart */
 
 static uint64_t key_of(const struct columns *c, size_t row)
 {
@@ -77,15 +80,17 @@ static void revive_pending(struct columns *c, const struct map64 *last)
 	}
 }
 
-/* The driver refused the free reported just before: the allocation lives on. */
-static void link_refused(struct model *m, struct map64 *last, size_t row)
+/* The driver refused the free that the thread reported just before: if that ended an allocation, it lives on. */
+static void link_refused(struct model *m, struct map64 *last, const uint32_t *last_free, size_t row)
 {
 	struct columns *c = &m->ev;
-	uint32_t *at = map64_find(last, key_of(c, row)), freed;
+	uint32_t freed = last_free[c->thread[row]], *at;
 
-	if (!at || is_alloc(c, *at) || c->peer[*at] == MODEL_NO_PEER)
+	if (freed == MODEL_NO_PEER || c->addr[freed] != c->addr[row] || c->peer[freed] == MODEL_NO_PEER)
 		return;
-	freed = *at;
+	at = map64_find(last, key_of(c, row));
+	if (!at || *at != freed)
+		return;
 	*at = c->peer[freed];
 	c->peer[*at] = MODEL_NO_PEER;
 	c->peer[freed] = MODEL_NO_PEER;
@@ -111,10 +116,12 @@ static void mark_devices(struct model *m)
 static void link_rows(struct model *m)
 {
 	struct columns *c = &m->ev;
+	uint32_t *last_free = mem_alloc(THREADS * sizeof *last_free); /* row, of each thread */
 	struct map64 last = {0};
 	bool completes = false;
 	size_t row;
 
+	memset(last_free, 0xff, THREADS * sizeof *last_free);
 	c->peer = mem_resize(c->peer, c->n, sizeof *c->peer);
 	m->anomalies = (struct anomalies){0};
 	for (row = 0; row < 256; row++)
@@ -128,7 +135,9 @@ static void link_rows(struct model *m)
 		else if (action == GMS_A_FREE || action == GMS_A_FREE_REQUESTED)
 			link_free(m, &last, row, action == GMS_A_FREE);
 		else if (action == GMS_A_OTHER)
-			link_refused(m, &last, row);
+			link_refused(m, &last, last_free, row);
+		if (action == GMS_A_FREE)
+			last_free[c->thread[row]] = (uint32_t)row;
 		if (c->peer[row] != MODEL_NO_PEER &&
 		    gms_kind_info[GMS_OP_KIND(c->op[row])].level == GMS_DRIVER)
 			c->device[row] = c->device[c->peer[row]];
@@ -137,6 +146,7 @@ static void link_rows(struct model *m)
 	if (completes)
 		revive_pending(c, &last);
 	map64_free(&last);
+	free(last_free);
 }
 
 void model_link(struct model *m)

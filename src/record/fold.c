@@ -10,7 +10,7 @@
 #include "record/rec.h"
 #include <string.h>
 
-#define UNDO 64 /* frees that may still turn out to have been refused */
+#define UNDO 64 /* frees that may still turn out to have been refused; also those that ended nothing */
 
 static struct rec_map index_of; /* key of an allocation → its slot */
 static struct spool_slot *empty; /* list of empty slots, through ev.addr */
@@ -97,10 +97,12 @@ static void live(uint64_t key, const struct spool_event *ev, uint64_t thread)
 static void dead(uint64_t key)
 {
 	struct spool_slot *s = slot_of(key);
+	struct undo *u = &undo[next_undo++ % UNDO];
 
+	*u = (struct undo){.key = key};
 	if (!s)
 		return;
-	undo[next_undo++ % UNDO] = (struct undo){key, *s};
+	u->slot = *s;
 	rec_map_take(&index_of, key);
 	clear(s);
 }
@@ -113,11 +115,12 @@ static void revive(uint64_t key)
 	for (i = 0; i < UNDO; i++) {
 		struct undo *u = &undo[(next_undo - 1 - i) % UNDO];
 
-		if (u->key == key && u->slot.ev.w.kind) {
+		if (u->key != key)
+			continue;
+		if (u->slot.ev.w.kind)
 			live(key, &u->slot.ev, u->slot.thread);
-			u->slot.ev.w.kind = 0;
-			return;
-		}
+		u->slot.ev.w.kind = 0;
+		return;
 	}
 }
 

@@ -286,3 +286,24 @@ HOOK cuInit(unsigned flags)
 		atexit(last_samples);
 	return r;
 }
+
+/* --- limits: what kernels may use besides what the program asks for ------------------------------------- */
+HOOK cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	CUresult r = REAL(cuCtxSetLimit)(limit, value);
+	struct spool_setting s = {.w = {.kind = SPOOL_SETTING, .op = 1}, .what = limit, .value = value};
+	struct rec_lane *lane;
+	CUcontext ctx = NULL;
+	uint16_t index;
+	int saved;
+
+	if (r != CUDA_SUCCESS || limit > CU_LIMIT_MALLOC_HEAP_SIZE || rec_mode() != REC_ALL ||
+	    !(lane = rec_begin(REC_SITE, &saved)))
+		return r;
+	if (REAL(cuCtxGetCurrent)(&ctx) == CUDA_SUCCESS)
+		s.handle = (uintptr_t)ctx;
+	s.w.device = rec_device(lane, &index);
+	rec_setting(lane, &s);
+	rec_end(lane, saved);
+	return r;
+}

@@ -222,12 +222,33 @@ HOOK cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 	return r;
 }
 
+static void tell_setting(struct rec_site site, uint64_t pool, CUmemPool_attribute attribute, const void *value)
+{
+	struct spool_setting s = {.w = {.kind = SPOOL_SETTING}, .handle = pool, .what = attribute};
+	struct rec_lane *lane;
+	int saved;
+
+	if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+		s.value = *(const cuuint64_t *)value;
+	else if (attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES)
+		s.value = *(const int *)value != 0;
+	else /* a high-water mark is set back */
+		return;
+	if (rec_mode() != REC_ALL || !(lane = rec_begin(site, &saved)))
+		return;
+	s.w.device = rec_device_of_pool(pool);
+	rec_setting(lane, &s);
+	rec_end(lane, saved);
+}
+
 HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
 	CUresult r = REAL(cuMemPoolSetAttribute)(pool, attribute, value);
 
-	if (r == CUDA_SUCCESS)
+	if (r == CUDA_SUCCESS) {
+		tell_setting(REC_SITE, (uintptr_t)pool, attribute, value);
 		sample(REC_SITE, (uintptr_t)pool);
+	}
 	return r;
 }
 

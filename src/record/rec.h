@@ -216,6 +216,7 @@ uint16_t rec_context(struct rec_lane *lane, uint64_t handle, uint8_t device);
 void rec_context_forget(uint64_t handle); /* a later context at this address is another one */
 void rec_stream_forget(uint64_t handle);
 void rec_pool_forget(uint64_t handle);
+void rec_setting(struct rec_lane *lane, struct spool_setting *s);
 uint8_t rec_pool_device(uint16_t pool);
 uint8_t rec_device_of_pool(uint64_t handle);
 uint8_t rec_stream_device(uint16_t stream);

@@ -63,6 +63,7 @@ struct map {
 	enum spool_kind kind; /* of the record that tells it */
 };
 static struct map streams = {.kind = SPOOL_STREAM}, pools = {.kind = SPOOL_POOL}, contexts = {.kind = SPOOL_CONTEXT};
+static uint32_t n_settings;
 static struct map strings = {.kind = SPOOL_STRING}; /* the key is the text's hash */
 
 static uint64_t hash(uint64_t x)
@@ -144,6 +145,19 @@ static void forget(struct map *m, uint64_t handle)
 
 	if (s && s->key)
 		__atomic_store_n(&s->value, 0, __ATOMIC_RELEASE);
+}
+
+/* A program that does it at every step would fill the file: the first ones count. */
+void rec_setting(struct rec_lane *lane, struct spool_setting *s)
+{
+	enum { MOST = 256 };
+
+	s->t_ns = rec_now();
+	if (!rec_tables_lock(lane))
+		return;
+	if (n_settings < MOST && rec_table_put(lane, s, sizeof *s, NULL, 0))
+		n_settings++;
+	rec_tables_unlock();
 }
 
 uint16_t rec_stream(struct rec_lane *lane, uint64_t handle, uint8_t device)
@@ -256,6 +270,7 @@ void rec_tables_forked(void)
 
 	at = end = NULL;
 	lock.owner = 0;
+	n_settings = 0;
 	for (i = 0; i < sizeof m / sizeof *m; i++) {
 		if (m[i]->slot)
 			memset(m[i]->slot, 0, MAP_SLOTS * sizeof(struct slot));

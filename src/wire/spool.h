@@ -133,6 +133,7 @@ enum spool_kind {
 	SPOOL_MODULE = 23,
 	SPOOL_MODULE_GONE = 24,
 	SPOOL_PYCODE = 25,
+	SPOOL_SETTING = 26,
 };
 
 /* The first 8 bytes of every record; readers skip kinds they do not know by `words`. */
@@ -253,6 +254,14 @@ struct spool_module_gone {
 	struct spool_word w;
 	uint32_t id, epoch;
 	uint64_t t_ns;
+};
+
+/* The program set how much memory the driver keeps or takes. op: 0 an attribute of a pool
+ * (CUmemPool_attribute), 1 a limit of the current context (CUlimit). */
+struct spool_setting {
+	struct spool_word w; /* w.device */
+	uint64_t t_ns, handle; /* of the pool or context */
+	uint64_t what, value;
 };
 
 struct spool_pycode { /* a Python code object; its line table is decoded by the reader */

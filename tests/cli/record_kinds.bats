@@ -64,3 +64,25 @@ alloc:14 map:14 unmap:14 free:14" ]
 	[[ "$(rows graph)" =~ info:0$ ]]
 	[ "$(report_of '.anomalies | map_values(select(. != 0))')" = '{}' ]
 }
+
+@test "frees that the driver refuses end nothing, and are counted" {
+	local how
+	for how in '' '--max-size 1M'; do
+		# shellcheck disable=SC2086
+		rec $how "$F/linked_pool" ${how:+30000}
+		[ "$status" -eq 0 ]
+		[ "$output" = "again 1, unknown 1, after async 1, async after async 1, inside 1, after sync 1" ]
+		[ "$(report_of '[.live_blocks_end, .requested.end, .anomalies.alloc_live]')" = "[1,1048576,0]" ]
+	done
+	rec "$F/linked_pool"
+	[ "$(report_of '[.anomalies.free_unknown, .anomalies.double_free]')" = "[2,4]" ]
+}
+
+@test "what the program sets of pools and limits is told" {
+	rec "$F/linked_pool"
+	gpumemsnap report s.json >out
+	grep -qE 'pool 0x[0-9a-f]+: the release threshold was set to 64.00 MiB after' out
+	grep -qE 'pool 0x[0-9a-f]+: the release threshold was set to all it has after' out
+	grep -qE 'pool 0x[0-9a-f]+: opportunistic reuse was switched off after' out
+	grep -qE "GPU 0, context 0x[0-9a-f]+: the heap of kernels' malloc was set to 32.00 MiB after" out
+}
