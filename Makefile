@@ -22,7 +22,7 @@ SAMEPATH := -ffile-prefix-map=$(CURDIR)=.
 BASE     := -std=gnu11 -D_GNU_SOURCE -DGPUMEMSNAP_VERSION='"$(VERSION)"' -Isrc -Iinclude $(WARN) $(CFLAGS) $(SAMEPATH) -MMD -MP
 CLI_FLAGS   = $(BASE) $(SANFLAGS) $(DEP_CFLAGS) $(CLI_EXTRA)
 GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
-LIB_FLAGS   = $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
+LIB_FLAGS   = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
 
 # --- what there is -------------------------------------------------------------------------
 CLI_LAYERS := base wire model symbol format analyze render nvml cli
@@ -102,12 +102,12 @@ $(L)/sim/libcuda.so.1: $(call pic,$(SIM_SRC)) $(wildcard src/simcuda/*.map)
 $(L)/libgpumemcache.so: $(call pic,$(SHIM_SRC) $(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/shim*.map)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared $(if $(SAN),,-Wl$(,)-z$(,)defs) -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F) $(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) \
 		-o $@ $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
 $(B)/lib/libgpumemalloc.so: $(call pic,$(CORE_SRC) $(FACE_SRC)) $(wildcard src/alloc/libgpumemalloc.map)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared $(if $(SAN),,-Wl$(,)-z$(,)defs) -Wl,-soname,$(@F).0 \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,$(@F).0 \
 		$(addprefix -Wl$(,)--version-script=,$(filter %.map,$^)) -o $@.0 $(filter %.o,$^) $(LDFLAGS) -ldl -lpthread
 	@ln -sf $(@F).0 $@
 $(B)/lib/libgpumemalloc.a: $(call pic,$(CORE_SRC) $(FACE_SRC))
@@ -151,10 +151,11 @@ $(B)/tests/bench/%: tests/bench/%.c $(GUESTS) $(ALLOCATOR)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(wildcard $(B)/lib/libgpumemalloc.a) -ldl -lpthread
-$(B)/tests/stress/%: tests/stress/%.c $(GUESTS) $(ALLOCATOR)
+# The libraries above go into other programs, so sanitizers stay out of them; here the allocator is built in.
+$(B)/tests/stress/%: tests/stress/%.c $(GUESTS) $(CORE_SRC) $(FACE_SRC) $(wildcard src/alloc/*.h)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(wildcard $(B)/lib/libgpumemalloc.a) -ldl -lpthread
+	$(Q)$(CC) $(BASE) $(SANFLAGS) $(CUDA_CFLAGS) -MF $@.d -o $@ $< $(CORE_SRC) $(FACE_SRC) -ldl -lpthread
 $(B)/tests/unit/test_sim_%: tests/unit/test_sim_%.c $(L)/sim/libcuda.so.1
 	$(call say,CC,$@)
 	@mkdir -p $(@D)

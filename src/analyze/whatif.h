@@ -77,7 +77,7 @@ struct whatif_run {
 };
 
 struct whatif_options {
-	const char **conf;
+	const char *const *conf;
 	size_t n_conf;       /* 0: try a grid */
 	uint64_t device_mem; /* 0: as recorded, if known */
 	int device;          /* -1: all */

@@ -191,9 +191,7 @@ static int flame_run(const struct command *self, int argc, char **argv, struct e
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
 		return helped ? 0 : -1;
-	rc = parse_by(&o, &by, e);
-	free(o.by.v);
-	if (rc || drawing_check(&o.drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
+	if (parse_by(&o, &by, e) || drawing_check(&o.drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;

@@ -4,7 +4,6 @@
 #include "render/timeline.h"
 #include "render/whatif_out.h"
 #include "render/whatif_picture.h"
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,22 +95,19 @@ static int whatif_run(const struct command *self, int argc, char **argv, struct 
 	const char *path;
 	struct model m;
 	bool helped;
-	int rc = -1;
+	int rc;
 
 	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		goto out;
-	rc = 0;
+		return -1;
 	if (helped)
-		goto out;
-	rc = o.drawing.output ? drawing_check(&o.drawing, "whatif --timeline -", e) : 0;
-	path = rc ? NULL : snapshot_path(self->name, argc, argv, e);
-	rc = path ? snapshot_read(&m, path, e) : -1;
-	if (rc)
-		goto out;
+		return 0;
+	if (o.drawing.output && drawing_check(&o.drawing, "whatif --timeline -", e))
+		return -1;
+	path = snapshot_path(self->name, argc, argv, e);
+	if (!path || snapshot_read(&m, path, e))
+		return -1;
 	rc = predict(&o, &m, e);
 	model_free(&m);
-out:
-	free(o.conf.v);
 	return rc;
 }
 

@@ -1,6 +1,5 @@
 /* options.c: the one option parser. */
 #include "cli/options.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "cli/guess.h"
 #include <stdio.h>
@@ -77,7 +76,9 @@ static int store(const struct option_row *o, void *into, const char *value, stru
 		*(const char **)at = value;
 		break;
 	case OPT_LIST:
-		*VEC_PUSH(list->v, list->n, list->cap) = value;
+		if (list->n == OPTION_LIST_MAX)
+			return err_set(e, ERR_USAGE, NULL, -1, "--%s: at most %d of them", o->name, OPTION_LIST_MAX);
+		list->v[list->n++] = value;
 		break;
 	case OPT_BYTES:
 		ok = text_parse_bytes(value, at);

@@ -21,9 +21,10 @@ enum option_type {
 	OPT_CHOICE, /* const char *: one of the words in `arg`, which are separated by | */
 };
 
+#define OPTION_LIST_MAX 64
 struct option_list {
-	const char **v;
-	size_t n, cap;
+	const char *v[OPTION_LIST_MAX];
+	size_t n;
 };
 
 struct option_row {

@@ -77,9 +77,15 @@ void model_reserve(struct model *m, size_t events)
 		columns_resize(&m->ev, events);
 }
 
+/* Differences of two times fit, whatever a file says (a quarter of the range is 73 years). */
+static int64_t time_within(int64_t t)
+{
+	return t > INT64_MAX / 4 ? INT64_MAX / 4 : t < INT64_MIN / 4 ? INT64_MIN / 4 : t;
+}
+
 static void put(struct columns *c, size_t row, const struct event *ev)
 {
-	c->t_ns[row] = ev->t_ns;
+	c->t_ns[row] = time_within(ev->t_ns);
 	c->addr[row] = ev->addr;
 	c->size[row] = ev->size;
 	c->stack[row] = ev->stack;
