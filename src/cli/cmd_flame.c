@@ -32,6 +32,8 @@ static const struct option_row flame_options[] = {
     {"fold", 0, OPT_FLAG, offsetof(struct flame_opts, fold), NULL, "draw recursion once"},
     {"merge-lines", 0, OPT_FLAG, offsetof(struct flame_opts, merge_lines), NULL,
      "one box per function, whatever the line"},
+    {"full", 0, OPT_FLAG, offsetof(struct flame_opts, full), NULL,
+     "draw every frame, however tall the picture becomes"},
     DRAWING_OPTIONS(offsetof(struct flame_opts, drawing)),
     {0},
 };

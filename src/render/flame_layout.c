@@ -410,7 +410,7 @@ static int footer(struct flame_plan *g, bool draw, int y)
 
 static int room_for_rows(struct flame_plan *g, const struct look_options *o)
 {
-	int height = o->height ? (int)o->height : PIC_MAX_SIDE;
+	int height = o->height ? (int)o->height : PIC_MAX_SIDE - look_px(&g->l, 100); /* notes may grow */
 
 	number_names(g);
 	int used = g->top + footer(g, false, 0) + g->l.margin;

@@ -19,7 +19,9 @@
 #define LABELS 104
 #define LEGEND 330
 #define STRIP  17
-#define PLOT   560
+#define PLOT   560  /* height of the plot */
+#define RANGE  4    /* and what it grows by with every range, if they are many */
+#define TALL   1500 /* up to here */
 
 struct plan {
 	const struct timeline_picture *t;
@@ -104,10 +106,17 @@ static void share_height(struct plan *g, int room)
 		left -= g->height[i];
 		large += small ? 0 : r->v[i].size;
 	}
-	for (size_t i = 0; i < r->n; i++)
-		if (!g->height[i])
-			g->height[i] =
-			    left > 0 ? (int)((unsigned __int128)r->v[i].size * (unsigned)left / large) : 1;
+	/* Edges are rounded, not heights, so that the heights add up. */
+	unsigned __int128 sum = 0;
+	int edge = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		if (g->height[i])
+			continue;
+		sum += r->v[i].size;
+		int next = left > 0 ? (int)(sum * (unsigned)left / large) : edge + 1;
+		g->height[i] = next > edge ? next - edge : 1;
+		edge = next;
+	}
 }
 
 static void place_ranges(struct plan *g)
@@ -249,8 +258,11 @@ static void label_ranges(struct plan *g)
 	for (size_t i = 0; i < g->s->ranges.n; i++) {
 		const struct range *r = &g->s->ranges.v[i];
 		int bottom = g->top[i] + g->height[i], x = g->plot.x - look_px(&g->l, 7);
-		if (g->height[i] < pitch || bottom > free_below)
+		/* Of low ranges side by side only some are named. */
+		if (bottom > free_below - (g->height[i] < pitch ? 3 * pitch : 0))
 			continue;
+		picture_rect(g->p, "range.tick", 0, g->plot.x - look_px(&g->l, 4), bottom - 1,
+		             look_px(&g->l, 4), 1, g->l.pal.frame);
 		snprintf(words, sizeof words, "0x%" PRIx64, r->addr);
 		picture_puts(g->p, "range.address", (int64_t)i, x, bottom - look_px(&g->l, 2), PIC_RIGHT, &s,
 		             words);
@@ -345,7 +357,8 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 	int legend = y, below = look_px(&g.l, PLOT_TIME_AXIS + 44);
 	plot_phases_find(&phases, &g.plot, t->panel->device);
 	g.y = plot_phases_draw(&phases, &g.plot, y) + look_px(&g.l, t->panel->ooms.n ? STRIP : 4);
-	g.h = o->height ? (int)o->height - g.y - below : look_px(&g.l, PLOT);
+	int units = s->ranges.n > TALL / RANGE ? TALL : (int)s->ranges.n * RANGE;
+	g.h = o->height ? (int)o->height - g.y - below : look_px(&g.l, units > PLOT ? units : PLOT);
 	g.h = g.h < look_px(&g.l, 40) ? look_px(&g.l, 40) : g.h;
 	g.rgb = mem_alloc((size_t)g.w * (size_t)g.h * sizeof *g.rgb);
 	for (size_t i = 0; i < (size_t)g.w * (size_t)g.h; i++)
