@@ -20,6 +20,7 @@ struct books {
 	} *owners; /* of allocations that are no segments */
 	size_t n_owners, cap_owners;
 	uint64_t physical; /* of them, by cuMemCreate */
+	uint32_t mapper;   /* the owner that maps it into segments */
 	uint64_t pools, graphs;
 	uint64_t managed, pinned, registered, imported;
 };
@@ -138,22 +139,31 @@ static void on_alloc(struct books *b, size_t row)
 	}
 }
 
-/* Handles that are mapped into expandable segments are those segments: take as much from the owner that
- * has most of them. */
+static uint64_t take_from(struct owner *o, uint64_t bytes)
+{
+	uint64_t taken = o->bytes < bytes ? o->bytes : bytes;
+
+	o->bytes -= taken;
+	o->count = 0; /* it is not known how many are left */
+	return taken;
+}
+
+/* Handles that are mapped into expandable segments are those segments. Whose they are says the stack of the
+ * mapping; what that owner has not is taken from who has most. */
 static void take_out_expandable(struct books *b)
 {
-	uint64_t expandable = 0, taken;
+	uint64_t expandable = 0;
 	size_t i;
 
 	for (i = 0; i < b->s.n; i++)
 		expandable += b->s.segments[i].expandable ? b->s.segments[i].size : 0;
 	if (expandable > b->physical)
 		expandable = b->physical;
-	for (i = 0; i < b->n_owners && expandable; i++) {
-		taken = b->owners[i].bytes < expandable ? b->owners[i].bytes : expandable;
-		b->owners[i].bytes -= taken;
-		expandable -= taken;
-	}
+	for (i = 0; i < b->n_owners && expandable; i++)
+		if (b->mapper && b->owners[i].name == b->mapper)
+			expandable -= take_from(&b->owners[i], expandable);
+	for (i = 0; i < b->n_owners && expandable; i++)
+		expandable -= take_from(&b->owners[i], expandable);
 }
 
 /* A pool keeps what it reserved, as last sampled, less what is live in it. */
@@ -185,6 +195,8 @@ static void driver_side(struct books *b)
 			reserved[c->pool[row]] = 0;
 		else if (c->op[row] == GMS_OP(GMS_K_GRAPH, GMS_A_INFO))
 			b->graphs = c->size[row];
+		else if (c->op[row] == GMS_OP(GMS_K_PHYSICAL, GMS_A_MAP) && in_segment(&b->s, c->addr[row]))
+			b->mapper = owner_of(b->m, c->stack[row]);
 	}
 	add_pools(b, reserved, live);
 	free(reserved);
@@ -336,6 +348,22 @@ static int by_size(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+static bool is_other(const struct model *m, size_t row, uint8_t device)
+{
+	return row < m->ev.n && is_sample(m, row, GMS_K_PROCESS, device) && m->ev.addr[row] && m->ev.addr[row] != m->pid;
+}
+
+/* NVML listed processes, not this one, and some that have no name here. */
+static bool has_foreign_ids(const struct model *m, uint8_t device)
+{
+	size_t row;
+
+	for (row = 0; row < m->ev.n; row++)
+		if (is_other(m, row, device) && !m->threads[m->ev.thread[row]].name)
+			return true;
+	return false;
+}
+
 /* The last sample of each other process. */
 static void add_others(struct accounting *a, size_t *cap, const struct model *m, uint8_t device)
 {
@@ -344,8 +372,7 @@ static void add_others(struct accounting *a, size_t *cap, const struct model *m,
 	bool fresh;
 
 	for (row = a->row + 1; row-- > 0;)
-		if (row < m->ev.n && is_sample(m, row, GMS_K_PROCESS, device) && m->ev.addr[row] &&
-		    m->ev.addr[row] != m->pid) {
+		if (is_other(m, row, device)) {
 			map64_put(&seen, m->ev.addr[row], &fresh);
 			if (fresh)
 				add(a, cap, (struct account){.part = ACCOUNT_OTHERS,
@@ -420,6 +447,7 @@ void accounting_make(struct accounting *a, const struct model *m, uint8_t device
 		add_others(a, &cap, m, device);
 	else
 		add_before(a, &cap, m, device);
+	a->foreign_ids = !a->by_nvml && has_foreign_ids(m, device);
 	if (a->used != MODEL_UNKNOWN)
 		a->remainder = (int64_t)a->used - a->sum;
 }

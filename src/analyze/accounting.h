@@ -44,6 +44,7 @@ struct accounting {
 	int64_t sum;	   /* of the parts */
 	int64_t remainder; /* used - sum; 0 if used is not known */
 	bool by_nvml;	   /* the process's own bytes are known, so context and other processes can be told apart */
+	bool foreign_ids;  /* it is not, because NVML names processes by ids of another PID namespace */
 	uint64_t managed, pinned, registered, imported;
 };
 void accounting_make(struct accounting *a, const struct model *m, uint8_t device);

@@ -31,6 +31,25 @@ struct pulse {
 	struct pulse_device *devices;
 	size_t n;
 };
+/* How it stood at a moment, for the changes since. */
+struct pulse_base {
+	int64_t t_ns;
+	uint64_t events;	  /* rows up to then */
+	struct live *device[256]; /* rows by stack; NULL: nothing there then */
+};
+void pulse_base_take(struct pulse_base *b, const struct model *m, size_t row, int64_t t_ns);
+void pulse_base_free(struct pulse_base *b);
+
+/* What a model no longer has, because its rows were folded. */
+struct pulse_past {
+	uint64_t events, peak[256], failed[256];
+};
+/* Fold a linked model (see model/fold.h), and keep in mind what it forgets. */
+void pulse_fold(struct pulse_past *past, struct model *m);
+/* The figures at now_ns of a model whose past may have been folded (else NULL), with changes since `base`. */
+void pulse_since(struct pulse *p, const struct model *m, const struct pulse_past *past,
+		 const struct pulse_base *base, int64_t now_ns);
+
 /* The figures at now_ns (since the recording began), with changes over the last window_ns. */
 void pulse_take(struct pulse *p, const struct model *m, int64_t now_ns, int64_t window_ns);
 void pulse_free(struct pulse *p);

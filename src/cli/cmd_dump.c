@@ -5,7 +5,7 @@
 #include "cli/harvest.h"
 #include "cli/options.h"
 #include "cli/recording.h"
-#include "cli/spools.h"
+#include "cli/top_find.h"
 #include "cli/torch_level.h"
 #include "wire/spool.h"
 #include <errno.h>
@@ -50,21 +50,13 @@ static char *variable_of(uint64_t pid, const char *name, struct err *e)
 /* The spool that a process writes now. */
 static char *spool_of(uint64_t pid, struct err *e)
 {
-	char *dir = variable_of(pid, "GPUMEMSNAP_SPOOL", e), *path = NULL;
-	struct spools_entry *v = NULL;
-	size_t i, n = dir ? spools_list(dir, &v) : 0;
+	char *dir = variable_of(pid, "GPUMEMSNAP_SPOOL", e), *path = dir ? top_spool((int)pid) : NULL;
 
-	for (i = 0; i < n; i++)
-		if (v[i].pid == (int)pid) { /* the last image counts */
-			free(path);
-			path = mem_strdup(v[i].path);
-		}
 	if (!path)
 		err_set(e, ERR_INPUT, NULL, -1,
 			dir ? "process %llu has recorded nothing yet: it has not called the CUDA driver"
 			    : "process %llu is not being recorded: it was not started by gpumemsnap record",
 			(unsigned long long)pid);
-	spools_list_free(v, n);
 	free(dir);
 	return path;
 }

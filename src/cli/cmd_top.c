@@ -199,7 +199,7 @@ static void live(struct screen *s, int64_t interval_ms)
 	while (go_on) {
 		if (now_ms() >= next) {
 			top_free(&s->top);
-			gather_look(s->gather, &s->top, s->o->pids, s->o->n_pids);
+			gather_look(s->gather, &s->top, s->o->pids, s->o->n_pids, true);
 			next = now_ms() + interval_ms;
 		}
 		end_snapshot(s);
@@ -218,7 +218,7 @@ static void once(struct gather *g, const struct top_options *o)
 	struct top t;
 	size_t height;
 
-	gather_look(g, &t, o->pids, o->n_pids);
+	gather_look(g, &t, o->pids, o->n_pids, false);
 	top_sort(&t, look.order);
 	if (!strcmp(o->format, "json")) {
 		top_json(stdout, &t);

@@ -74,10 +74,15 @@ void recording_names_free(struct recording_names *names)
 	free(names);
 }
 
+struct spool_finder recording_finder(struct recording_names *names)
+{
+	return (struct spool_finder){.ctx = names, .find = find};
+}
+
 int recording_read_with(struct recording_names *names, struct model *m, const char *spool, int64_t until_ns,
 			struct spool_info *info, struct err *e)
 {
-	struct spool_finder finder = {.ctx = names, .find = find};
+	struct spool_finder finder = recording_finder(names);
 	int rc = spool_read(m, spool, &(struct spool_options){.finder = &finder, .until_ns = until_ns}, info, e);
 	size_t i;
 

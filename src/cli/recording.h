@@ -12,6 +12,7 @@ int recording_read(struct model *m, const char *spool, int64_t until_ns, struct 
 /* The spool alone, for who reads again and again: the program files stay open in `names`. */
 struct recording_names *recording_names_new(void);
 void recording_names_free(struct recording_names *names);
+struct spool_finder recording_finder(struct recording_names *names);
 int recording_read_with(struct recording_names *names, struct model *m, const char *spool, int64_t until_ns,
 			struct spool_info *info, struct err *e);
 /* Is this file a spool? (Standard input is not looked at.) */

@@ -86,7 +86,7 @@ static char *last_spool(const char *root, const char *dir, int pid)
 	return last;
 }
 
-static char *spool_of(int pid)
+char *top_spool(int pid)
 {
 	size_t n;
 	char *list = read_proc(pid, "environ", ENVIRONMENT_MAX, &n), *spool = NULL, root[32];
@@ -113,7 +113,7 @@ size_t top_find(struct top_found **out)
 	char *spool;
 
 	while (proc && (d = readdir(proc)))
-		if (isdigit((unsigned char)d->d_name[0]) && (spool = spool_of(atoi(d->d_name))))
+		if (isdigit((unsigned char)d->d_name[0]) && (spool = top_spool(atoi(d->d_name))))
 			*VEC_PUSH(found, n, cap) = (struct top_found){atoi(d->d_name), spool};
 	if (proc)
 		closedir(proc);

@@ -11,6 +11,8 @@ struct top_found {
 /* Those whose spool we may read. */
 size_t top_find(struct top_found **out);
 void top_found_free(struct top_found *found, size_t n);
+/* The spool that a process writes now, if it is recorded and we may read it; NULL. In a container, too. */
+char *top_spool(int pid);
 /* What the process runs, as one line; NULL if it is gone. */
 char *top_command(int pid);
 

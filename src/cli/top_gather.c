@@ -1,22 +1,22 @@
 /* top_gather.c: see top_gather.h.
  *
- * The recorded programs pay nothing: their spools are files of shared memory that we read. What a
- * reading costs us grows with the spool, so a spool is read again only after 10 times as long as the
- * last reading took (the first, which looks names up, apart): top uses at most a tenth of a processor
- * for each.
+ * The recorded programs pay nothing: their spools are files of shared memory that we read, each look
+ * only what is new. A flight recorder's, whose chunks are used again, is read whole, but again only after
+ * 10 times as long as the last reading took (the first, which looks names up, apart): top uses at most a
+ * tenth of a processor for each.
  */
 #include "cli/top_gather.h"
 #include "analyze/code.h"
 #include "analyze/pulse.h"
 #include "base/mem.h"
 #include "cli/recording.h"
+#include "cli/top_follow.h"
 #include "cli/top_find.h"
 #include "nvml/nvml.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define WINDOW_NS  60000000000 /* of growth and rates; of a young program its second half: no warming up */
 #define COST	   10
 #define SITES_MAX  200
 #define FAILED_MAX 8
@@ -25,6 +25,8 @@ struct watched { /* a recorded process, as last read */
 	int pid;
 	char *spool;
 	bool seen; /* in this look */
+	bool whole; /* it cannot be followed */
+	struct follow *follow;
 	int64_t read_ns, cost_ns;
 	struct top_process *rows; /* gpu: CUDA's ordinal */
 	struct top_gpu *gpus;     /* of each row */
@@ -66,14 +68,20 @@ static void forget_rows(struct watched *w)
 	w->n = 0;
 }
 
+static void watched_free(struct watched *w)
+{
+	forget_rows(w);
+	if (w->follow)
+		follow_close(w->follow);
+	free(w->spool);
+}
+
 void gather_free(struct gather *g)
 {
 	size_t i;
 
-	for (i = 0; i < g->n; i++) {
-		forget_rows(&g->watched[i]);
-		free(g->watched[i].spool);
-	}
+	for (i = 0; i < g->n; i++)
+		watched_free(&g->watched[i]);
 	free(g->watched);
 	recording_names_free(g->names);
 	nvml_close(g->nvml);
@@ -85,8 +93,9 @@ void gather_free(struct gather *g)
 /* A recording, how it stands, and what was told about its frames. */
 struct told {
 	const struct model *m;
-	struct pulse p;
+	const struct pulse *p;
 	struct code_memo codes;
+	bool behind; /* not all of it has been read yet */
 };
 
 static char *site_name(struct told *of, uint32_t stack)
@@ -112,7 +121,7 @@ static void add_sites(struct top_process *row, struct told *of, const struct pul
 	row->sites = mem_zalloc(row->n_sites, sizeof *row->sites);
 	for (i = 0; i < row->n_sites; i++)
 		row->sites[i] = (struct top_site){site_name(of, d->sites[i].stack), d->sites[i].bytes,
-						  d->sites[i].count, rate(&of->p, d->sites[i].change)};
+						  d->sites[i].count, rate(of->p, d->sites[i].change)};
 }
 
 static void add_failures(struct top_process *row, struct told *of, uint8_t device)
@@ -126,7 +135,7 @@ static void add_failures(struct top_process *row, struct told *of, uint8_t devic
 
 		if (m->ev.device[f->event] == device)
 			row->failures[row->n_failures++] =
-				(struct top_failure){of->p.now_ns - m->ev.t_ns[f->event], m->ev.size[f->event], f->free,
+				(struct top_failure){of->p->now_ns - m->ev.t_ns[f->event], m->ev.size[f->event], f->free,
 						     site_name(of, m->ev.stack[f->event])};
 	}
 }
@@ -153,7 +162,7 @@ static struct top_gpu gpu_of(const struct model *m, const struct pulse_device *d
 
 static struct top_process row_of(struct told *of, const struct pulse_device *d)
 {
-	const struct pulse *p = &of->p;
+	const struct pulse *p = of->p;
 	double seconds = (double)p->window_ns / 1e9;
 	struct top_process row = {.recorded = true,
 				  .gpu = d->device,
@@ -170,54 +179,81 @@ static struct top_process row_of(struct told *of, const struct pulse_device *d)
 				  .running_ns = p->now_ns};
 
 	row.events_per_second = seconds > 0 ? (uint64_t)((double)p->recent / seconds) : 0;
-	if (of->m->dropped_events)
+	if (of->behind)
+		row.trouble = mem_strdup("its past is still being read: these figures are of an earlier moment");
+	else if (of->m->dropped_events)
 		row.trouble = mem_printf("%llu events were dropped", (unsigned long long)of->m->dropped_events);
 	add_sites(&row, of, d);
 	add_failures(&row, of, d->device);
 	return row;
 }
 
-static void take(struct watched *w, struct model *m)
+static void take(struct watched *w, struct told *of)
 {
-	int64_t now = clock_ns(CLOCK_REALTIME) - m->start_wall_ns;
-	struct told of = {.m = m};
 	size_t i;
 
 	forget_rows(w);
-	model_link(m);
-	if (now < m->duration_ns)
-		now = m->duration_ns;
-	pulse_take(&of.p, m, now, now / 2 < WINDOW_NS ? now / 2 : WINDOW_NS);
-	w->n = of.p.n;
+	w->n = of->p->n;
 	w->rows = mem_zalloc(w->n, sizeof *w->rows);
 	w->gpus = mem_zalloc(w->n, sizeof *w->gpus);
 	for (i = 0; i < w->n; i++) {
-		w->rows[i] = row_of(&of, &of.p.devices[i]);
-		w->gpus[i] = gpu_of(m, &of.p.devices[i]);
+		w->rows[i] = row_of(of, &of->p->devices[i]);
+		w->gpus[i] = gpu_of(of->m, &of->p->devices[i]);
 	}
-	code_memo_free(&of.codes);
-	pulse_free(&of.p);
+	code_memo_free(&of->codes);
 }
 
-static void read_spool(struct gather *g, struct watched *w)
+static bool read_on(struct gather *g, struct watched *w, bool hurry)
 {
-	int64_t begin = clock_ns(CLOCK_MONOTONIC);
-	struct spool_info info;
+	struct told of = {0};
+
+	if (!w->follow && !(w->follow = follow_open(g->names, w->spool)))
+		return false;
+	if (!follow_look(w->follow, hurry, &of.p, &of.m, &of.behind)) {
+		follow_close(w->follow);
+		w->follow = NULL;
+		return false;
+	}
+	take(w, &of);
+	w->read_ns = clock_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+static void read_whole(struct gather *g, struct watched *w)
+{
+	int64_t begin = clock_ns(CLOCK_MONOTONIC), now;
+	struct pulse p;
 	struct err e = {0};
 	struct model m;
 
 	if (w->read_ns && begin - w->read_ns < COST * w->cost_ns)
 		return;
+	if (recording_read_with(g->names, &m, w->spool, 0, NULL, &e))
+		return;
+	now = clock_ns(CLOCK_REALTIME) - m.start_wall_ns;
+	now = now < m.duration_ns ? m.duration_ns : now;
+	model_link(&m);
+	pulse_take(&p, &m, now, now / 2 < FOLLOW_WINDOW_NS ? now / 2 : FOLLOW_WINDOW_NS);
+	take(w, &(struct told){.m = &m, .p = &p});
+	pulse_free(&p);
+	model_free(&m);
+	w->cost_ns = w->read_ns ? clock_ns(CLOCK_MONOTONIC) - begin : 0;
+	w->read_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+static void read_spool(struct gather *g, struct watched *w, bool hurry)
+{
+	struct spool_info info;
+	struct err e = {0};
+
 	if (spool_peek(w->spool, &info, &e) || (!info.gpu_calls && !info.has_chunks)) {
 		forget_rows(w); /* it has not come to the GPU yet, or is just going */
 		return;
 	}
-	if (recording_read_with(g->names, &m, w->spool, 0, NULL, &e))
-		return;
-	take(w, &m);
-	model_free(&m);
-	w->cost_ns = w->read_ns ? clock_ns(CLOCK_MONOTONIC) - begin : 0;
-	w->read_ns = clock_ns(CLOCK_MONOTONIC);
+	if (w->whole || !read_on(g, w, hurry)) {
+		w->whole = true;
+		read_whole(g, w);
+	}
 }
 
 /* --- one look ------------------------------------------------------------------------------------ */
@@ -241,8 +277,7 @@ static void forget_gone(struct gather *g)
 		if (g->watched[i].seen) {
 			g->watched[kept++] = g->watched[i];
 		} else {
-			forget_rows(&g->watched[i]);
-			free(g->watched[i].spool);
+			watched_free(&g->watched[i]);
 		}
 	g->n = kept;
 }
@@ -356,7 +391,7 @@ static void add_watched(struct top *t, const struct watched *w)
 	t->n_recorded += w->n > 0;
 }
 
-void gather_look(struct gather *g, struct top *t, const uint64_t *pids, size_t n_pids)
+void gather_look(struct gather *g, struct top *t, const uint64_t *pids, size_t n_pids, bool hurry)
 {
 	struct top_found *found;
 	size_t i, n = top_find(&found);
@@ -371,7 +406,7 @@ void gather_look(struct gather *g, struct top *t, const uint64_t *pids, size_t n
 			continue;
 		w = watch(g, &found[i]);
 		w->seen = true;
-		read_spool(g, w);
+		read_spool(g, w, hurry);
 		add_watched(t, w);
 	}
 	forget_gone(g);

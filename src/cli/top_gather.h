@@ -7,8 +7,8 @@
 struct gather;
 struct gather *gather_new(void);
 void gather_free(struct gather *g);
-/* Look now. Spools are read again only as often as their size allows (see top_gather.c); *t is to be freed.
- * If n_pids, only these processes are looked at. */
-void gather_look(struct gather *g, struct top *t, const uint64_t *pids, size_t n_pids);
+/* Look now; *t is to be freed. If n_pids, only these processes are looked at. In a hurry (a screen waits for
+ * it) a long recording may not be read up to now the first time. */
+void gather_look(struct gather *g, struct top *t, const uint64_t *pids, size_t n_pids, bool hurry);
 
 #endif

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* --- header ------------------------------------------------------------------------------------------ */
-static int check_header(const struct spool_header *h, const char *name, struct err *e)
+static int check_version(const struct spool_header *h, const char *name, struct err *e)
 {
 	if (memcmp(h->magic, SPOOL_MAGIC, sizeof h->magic) != 0)
 		return err_set(e, ERR_INPUT, name, 0, "is not a spool of the recorder");
@@ -30,6 +30,14 @@ static void end_texts(struct spool_header *h)
 	h->argv[sizeof h->argv - 1] = '\0';
 	if (h->argv_bytes > sizeof h->argv)
 		h->argv_bytes = sizeof h->argv;
+}
+
+int spool_check_header(struct spool_header *h, const char *name, struct err *e)
+{
+	if (check_version(h, name, e))
+		return -1;
+	end_texts(h);
+	return 0;
 }
 
 static void fill_info(struct spool_info *info, const struct spool_header *h, uint64_t events)
@@ -64,9 +72,8 @@ int spool_peek(const char *path, struct spool_info *info, struct err *e)
 	close(fd);
 	if (got != (ssize_t)sizeof h)
 		return err_set(e, ERR_INPUT, path, got < 0 ? 0 : got, "is too short for a spool");
-	if (check_header(&h, path, e))
+	if (spool_check_header(&h, path, e))
 		return -1;
-	end_texts(&h);
 	fill_info(info, &h, 0);
 	return 0;
 }
@@ -136,7 +143,7 @@ static void tell_window(struct spool_reader *r)
 			   (unsigned long long)h->unknown_versions);
 }
 
-static void tell_header(struct spool_reader *r)
+void spool_tell_header(struct spool_reader *r)
 {
 	struct model *m = r->m;
 	const struct spool_header *h = &r->h;
@@ -155,7 +162,7 @@ static void tell_header(struct spool_reader *r)
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------- */
-static size_t run_end(const struct spool_reader *r, size_t at, size_t end)
+size_t spool_run_end(const struct spool_reader *r, size_t at, size_t end)
 {
 	struct spool_word w;
 	size_t n;
@@ -171,9 +178,25 @@ static void add_run(struct spool_reader *r, size_t chunk, const struct spool_chu
 												 : sizeof *c;
 	struct spool_run run = {.at = chunk + from, .thread = c->thread};
 
-	run.end = run_end(r, run.at, chunk + r->h.chunk_bytes);
-	if (run.end > run.at)
-		*VEC_PUSH(r->runs, r->n_runs, r->cap_runs) = run;
+	run.limit = chunk + r->h.chunk_bytes;
+	run.end = spool_run_end(r, run.at, run.limit);
+	*VEC_PUSH(r->runs, r->n_runs, r->cap_runs) = run;
+}
+
+bool spool_add_chunk(struct spool_reader *r, size_t at)
+{
+	size_t end = at + r->h.chunk_bytes;
+	struct spool_chunk c;
+
+	c.type = __atomic_load_n((const uint32_t *)(const void *)(r->data + at), __ATOMIC_ACQUIRE);
+	memcpy((char *)&c + 4, r->data + at + 4, sizeof c - 4);
+	if (c.type == SPOOL_EVENTS)
+		add_run(r, at, &c);
+	else if (c.type == SPOOL_TABLES)
+		*VEC_PUSH(r->tables, r->n_tables, r->cap_tables) = (struct spool_table_run){at + sizeof c, end};
+	else if (c.type == SPOOL_LIVE)
+		*VEC_PUSH(r->lives, r->n_lives, r->cap_lives) = at;
+	return c.type != SPOOL_FREE;
 }
 
 /* How far each EVENTS chunk goes is noted before any table is read. */
@@ -181,18 +204,8 @@ static void find_chunks(struct spool_reader *r)
 {
 	size_t at;
 
-	for (at = SPOOL_HEADER; at + r->h.chunk_bytes <= r->n; at += r->h.chunk_bytes) {
-		struct spool_chunk c;
-
-		c.type = __atomic_load_n((const uint32_t *)(const void *)(r->data + at), __ATOMIC_ACQUIRE);
-		memcpy((char *)&c + 4, r->data + at + 4, sizeof c - 4);
-		if (c.type == SPOOL_EVENTS)
-			add_run(r, at, &c);
-		else if (c.type == SPOOL_TABLES)
-			*VEC_PUSH(r->tables, r->n_tables, r->cap_tables) = at;
-		else if (c.type == SPOOL_LIVE)
-			*VEC_PUSH(r->lives, r->n_lives, r->cap_lives) = at;
-	}
+	for (at = SPOOL_HEADER; at + r->h.chunk_bytes <= r->n; at += r->h.chunk_bytes)
+		spool_add_chunk(r, at);
 }
 
 int spool_open(struct spool_reader *r, const struct input *in, struct err *e)
@@ -203,9 +216,8 @@ int spool_open(struct spool_reader *r, const struct input *in, struct err *e)
 	if (in->n < sizeof r->h)
 		return err_set(e, ERR_INPUT, in->name, (int64_t)in->n, "is too short for a spool");
 	memcpy(&r->h, in->data, sizeof r->h);
-	if (check_header(&r->h, in->name, e))
+	if (spool_check_header(&r->h, in->name, e))
 		return -1;
-	end_texts(&r->h);
 	if (r->h.file_bytes < r->n)
 		r->n = r->h.file_bytes;
 	find_chunks(r);
@@ -215,7 +227,7 @@ int spool_open(struct spool_reader *r, const struct input *in, struct err *e)
 void spool_close(struct spool_reader *r)
 {
 	void *owned[] = {r->runs,    r->tables,  r->lives, r->string,	    r->thread,	 r->stream, r->pool,
-			 r->context, r->stack,	 r->place, r->place_frames, r->live_row, r->open,   r->pycode};
+			 r->context, r->stack,	 r->place, r->place_frames, r->live_row, r->open,   r->pycode, r->heap};
 	size_t i;
 
 	for (i = 0; i < sizeof owned / sizeof *owned; i++)
@@ -238,7 +250,7 @@ static int read_spool(const struct input *in, struct model *m, const struct spoo
 	if (spool_open(&r, in, e))
 		return -1;
 	r.until_ns = o && o->until_ns > 0 ? r.h.start_ns + (uint64_t)o->until_ns : UINT64_MAX;
-	tell_header(&r);
+	spool_tell_header(&r);
 	spool_tables_read(&r);
 	spool_events_read(&r);
 	fill_info(info, &r.h, r.events);

@@ -52,6 +52,20 @@ struct spool_options {
 int spool_read(struct model *m, const char *path, const struct spool_options *o, struct spool_info *info,
 	       struct err *e);
 
+/* A spool that is followed while it grows: what was read is not read again. The caller may fold the model
+ * (model/fold.h) between two readings, so that it stays as small as what is live. Not for flight recorders,
+ * whose chunks are used again: opening one fails. */
+struct spool_follow;
+struct spool_follow *spool_follow_open(const char *path, const struct spool_options *o, struct err *e);
+/* Read on, at most `most` records and up to until_ns of the monotonic clock: records before it are there
+ * already. Returns how many were read, 0 at the end; -1 if one came late, from before what was read already:
+ * then the spool must be opened anew. The model is not linked afterwards. */
+long spool_follow_read(struct spool_follow *f, uint64_t until_ns, size_t most);
+struct model *spool_follow_model(struct spool_follow *f);
+void spool_follow_folded(struct spool_follow *f); /* to be called after folding */
+uint64_t spool_follow_start_ns(const struct spool_follow *f); /* monotonic, at t = 0 */
+void spool_follow_close(struct spool_follow *f);
+
 /* The snapshots the process asked for (gms_snapshot, the trigger signal), oldest first; as many as
  * spool_info.snapshots says, unless a flight recorder has dropped some. The caller frees v. */
 struct spool_request {

@@ -196,7 +196,7 @@ static void begin_phase(struct spool_reader *r, const struct spool_phase *p, uin
 	int64_t t = time_of(r, p->t_ns);
 	bool mark = p->w.op == SPOOL_MARK;
 
-	if (mark && take_setting(m, model_text(m, string_of(r, p->name))))
+	if ((mark && take_setting(m, model_text(m, string_of(r, p->name)))) || r->no_phases)
 		return;
 	if (!mark)
 		*VEC_PUSH(r->open, r->n_open, r->cap_open) = (struct open_phase){.phase = (uint32_t)m->n_phases,
@@ -314,29 +314,60 @@ static int by_time(const void *a, const void *b)
 {
 	const struct spool_run *x = a, *y = b;
 
+	if ((x->at == x->end) != (y->at == y->end)) /* read up go last */
+		return x->at == x->end ? 1 : -1;
 	return x->next_ns != y->next_ns ? (x->next_ns < y->next_ns ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Runs join the heap when their time comes, so that it stays as small as there are threads. */
-static void merge(struct spool_reader *r)
+void spool_events_sort(struct spool_reader *r)
 {
-	struct spool_run **heap = mem_alloc((r->n_runs + 1) * sizeof *heap);
-	size_t n = 0, next = 0;
+	size_t i;
 
-	while (n || next < r->n_runs) {
-		while (next < r->n_runs && (!n || r->runs[next].next_ns <= heap[0]->next_ns)) {
-			heap[n] = &r->runs[next++];
-			sift_up(heap, n++);
+	r->n_ready = r->n_joined = r->n_heap = 0;
+	for (i = 0; i < r->n_runs; i++)
+		r->n_ready += run_next(r, &r->runs[i]);
+	if (r->n_runs)
+		qsort(r->runs, r->n_runs, sizeof *r->runs, by_time);
+	r->heap = mem_resize(r->heap, r->n_ready + 1, sizeof *r->heap);
+}
+
+/* Runs join the heap when their time comes, so that it stays as small as there are threads. */
+size_t spool_events_take(struct spool_reader *r, size_t most)
+{
+	struct spool_run **heap = r->heap;
+	size_t taken;
+
+	for (taken = 0; taken < most && (r->n_heap || r->n_joined < r->n_ready); taken++) {
+		while (r->n_joined < r->n_ready && (!r->n_heap || r->runs[r->n_joined].next_ns <= heap[0]->next_ns)) {
+			heap[r->n_heap] = &r->runs[r->n_joined++];
+			sift_up(heap, r->n_heap++);
 		}
 		if (heap[0]->next_ns > r->until_ns)
 			break;
+		r->last_ns = heap[0]->next_ns;
 		take_record(r, heap[0]);
 		if (!run_next(r, heap[0]))
-			heap[0] = heap[--n];
-		if (n)
-			sift_down(heap, n, 0);
+			heap[0] = heap[--r->n_heap];
+		if (r->n_heap)
+			sift_down(heap, r->n_heap, 0);
 	}
-	free(heap);
+	return taken;
+}
+
+void spool_events_prune(struct spool_reader *r)
+{
+	size_t i, n = 0;
+	bool fresh;
+
+	map64_free(&r->live);
+	r->live = (struct map64){0};
+	for (i = 0; i < r->n_live; i++)
+		if (r->live_row[i].alive) {
+			r->live_row[n] = r->live_row[i];
+			*map64_put(&r->live, live_key(r->live_row[n].op, r->live_row[n].addr), &fresh) = (uint32_t)n;
+			n++;
+		}
+	r->n_live = n;
 }
 
 /* --- before the first event ------------------------------------------------------------------------------------ */
@@ -407,23 +438,21 @@ static bool has_blocks(const struct model *m)
 	return false;
 }
 
+void spool_events_blocks(struct spool_reader *r)
+{
+	if (has_blocks(r->m))
+		blocks_recover(r->m, false);
+}
+
 void spool_events_read(struct spool_reader *r)
 {
-	size_t i, n = 0;
-
 	r->tracks = needs_live(r);
 	read_live(r);
-	for (i = 0; i < r->n_runs; i++)
-		if (run_next(r, &r->runs[i]))
-			r->runs[n++] = r->runs[i];
-	r->n_runs = n;
-	if (n)
-		qsort(r->runs, n, sizeof *r->runs, by_time);
-	merge(r);
+	spool_events_sort(r);
+	spool_events_take(r, SIZE_MAX);
 	if (r->m->ev.n)
 		r->m->duration_ns = r->m->ev.t_ns[r->m->ev.n - 1];
 	if (r->h.end_ns > r->h.start_ns && time_of(r, r->h.end_ns) > r->m->duration_ns && r->until_ns == UINT64_MAX)
 		r->m->duration_ns = time_of(r, r->h.end_ns);
-	if (has_blocks(r->m)) /* of a caching allocator: addresses tell how large they are */
-		blocks_recover(r->m, false);
+	spool_events_blocks(r);
 }

@@ -13,8 +13,8 @@
 
 /* One EVENTS chunk: records from `at` to `end` were there when the reading began. */
 struct spool_run {
-	size_t at, end;
-	uint64_t next_ns; /* of the record at `at` */
+	size_t at, end, limit; /* limit: of the chunk */
+	uint64_t next_ns;      /* of the record at `at` */
 	uint32_t thread;  /* index of the process */
 };
 
@@ -51,7 +51,13 @@ struct spool_reader {
 
 	struct spool_run *runs;
 	size_t n_runs, cap_runs;
-	size_t *tables, *lives; /* offsets of these chunks */
+	size_t n_ready, n_joined;     /* runs with records; those of them that joined the heap */
+	struct spool_run **heap;      /* by time of the next record */
+	size_t n_heap;
+	struct spool_table_run { /* of a TABLES chunk: what has not been read yet */
+		size_t at, end;
+	} * tables;
+	size_t *lives; /* offsets of these chunks */
 	size_t n_tables, cap_tables, n_lives, cap_lives;
 
 	/* index or id → what it is in the model; entry 0 is "none" */
@@ -84,6 +90,8 @@ struct spool_reader {
 	} * live_row;
 	size_t n_live, cap_live;
 	bool tracks; /* someone must know what is live: contexts that end, switched-off times, filters */
+	bool no_phases;
+	uint64_t last_ns; /* of the last record taken */
 
 	struct open_phase {
 		uint32_t phase, domain;
@@ -96,6 +104,13 @@ struct spool_reader {
 
 /* spool.c: check the header and find the chunks; r->m is the caller's */
 int spool_open(struct spool_reader *r, const struct input *in, struct err *e);
+int spool_check_header(struct spool_header *h, const char *name, struct err *e);
+/* Tell the model what the header says of the recording. */
+void spool_tell_header(struct spool_reader *r);
+/* Add the chunk at `at` to the lists; false if it is not in use yet. */
+bool spool_add_chunk(struct spool_reader *r, size_t at);
+/* Where the records from `at` on end now. */
+size_t spool_run_end(const struct spool_reader *r, size_t at, size_t end);
 void spool_close(struct spool_reader *r);
 
 /* spool_live.c: a spool, also one that its process is writing: then as of one moment. */
@@ -105,7 +120,7 @@ struct spool_moment {
 };
 int spool_live_open(struct input *in, const char *path, struct spool_moment *moment, struct err *e);
 
-/* spool_tables.c */
+/* spool_tables.c: what was not read before */
 void spool_tables_read(struct spool_reader *r);
 /* The record at `at`, which ends before `end`: its length in bytes, 0 if there is none. */
 size_t spool_record(const struct spool_reader *r, size_t at, size_t end, struct spool_word *w);
@@ -120,5 +135,13 @@ uint32_t spool_python_frame(struct spool_reader *r, uint64_t word);
 
 /* spool_events.c */
 void spool_events_read(struct spool_reader *r);
+/* Put the runs in order, before records are taken: those with a record first. */
+void spool_events_sort(struct spool_reader *r);
+/* Take at most `most` records, up to r->until_ns; returns how many. */
+size_t spool_events_take(struct spool_reader *r, size_t most);
+/* Sizes of blocks follow from addresses, if a caching allocator's are recorded. */
+void spool_events_blocks(struct spool_reader *r);
+/* Forget addresses that are not live. */
+void spool_events_prune(struct spool_reader *r);
 
 #endif

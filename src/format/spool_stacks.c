@@ -93,7 +93,7 @@ static struct spool_place_row name_address(struct spool_reader *r, struct spool_
 static struct spool_place_row place_of(struct spool_reader *r, uint64_t pc, uint32_t epoch)
 {
 	struct spool_module_row *module = module_at(r, pc - 1, epoch);
-	uint64_t key = pc ^ (module ? hash_u64((uint64_t)(module - r->modules) + 1) << 48 : 0);
+	uint64_t key = pc ^ (module ? hash_u64((uint64_t)module->id + 1) << 48 : 0);
 	bool fresh;
 	uint32_t *at = map64_put(&r->places, key, &fresh);
 

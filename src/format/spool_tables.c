@@ -243,15 +243,12 @@ static int by_begin(const void *a, const void *b)
 
 void spool_tables_read(struct spool_reader *r)
 {
-	size_t i;
+	size_t i, n, modules = r->n_modules;
+	struct spool_word w;
 
-	for (i = 0; i < r->n_tables; i++) {
-		size_t at = r->tables[i] + sizeof(struct spool_chunk), end = r->tables[i] + r->h.chunk_bytes, n;
-		struct spool_word w;
-
-		for (; (n = spool_record(r, at, end, &w)); at += n)
-			read_record(r, &w, at, n);
-	}
-	if (r->n_modules)
+	for (i = 0; i < r->n_tables; i++)
+		for (; (n = spool_record(r, r->tables[i].at, r->tables[i].end, &w)); r->tables[i].at += n)
+			read_record(r, &w, r->tables[i].at, n);
+	if (r->n_modules != modules)
 		qsort(r->modules, r->n_modules, sizeof *r->modules, by_begin);
 }

@@ -112,6 +112,7 @@ size_t model_add(struct model *m, const struct event *ev)
 	if (c->n == c->cap)
 		columns_resize(c, c->cap + c->cap / 2 + 1024);
 	put(c, c->n, ev);
+	m->linked = false;
 	return c->n++;
 }
 

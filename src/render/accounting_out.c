@@ -84,7 +84,10 @@ void section_accounting(const struct section *s)
 	apart(s, "pinned host memory", a->pinned);
 	apart(s, "host memory registered with the driver", a->registered);
 	apart(s, "other processes' memory opened here", a->imported);
-	if (!a->by_nvml)
+	if (a->foreign_ids)
+		page_line(s->p, "  NVML names processes by ids that are not known here (as in a container without its host's PID "
+		                "namespace): this process's context and other processes are not told apart.");
+	else if (!a->by_nvml)
 		page_line(s->p, "  NVML did not tell what this process uses: its context and other processes are not told apart.");
 }
 

@@ -39,6 +39,16 @@ adds_up='(.parts | map(.bytes) | add) == .sum and .sum + .remainder == .used'
 	jq -e '.remainder == 0' a.json
 }
 
+@test "two libraries of one program are told apart, graphs and the rest too" {
+	[ -x "$B/tests/fault/plugins" ] || skip 'needs the CUDA headers to build'
+	gpumemsnap record -q --sim -o two.json "$B/tests/fault/plugins" "$B/tests/fault" >/dev/null
+	account two.json >a.json
+	jq -e "$adds_up" a.json
+	jq -e '[.parts[] | select(.part == "library") | [(.name | split("/") | last), .bytes, .count]] ==
+		[["libplugin_b.so", 6000, 3], ["libplugin_a.so", 3000, 3]]' a.json
+	gpumemsnap report --accounting two.json | grep -E '^ +5.86 KiB +0.0 % +3  allocations by libplugin_b.so$'
+}
+
 @test "with NVML, context and other processes have lines of their own" {
 	export LD_LIBRARY_PATH=$B/tests/fake
 	mkfifo hold

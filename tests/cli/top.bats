@@ -10,6 +10,7 @@ setup() {
 }
 teardown() {
 	exec 9>&- # the lingering program ends
+	[ -z "${busy:-}" ] || kill -KILL "$busy" 2>/dev/null
 	command -v tmux >/dev/null && tmux -L "$screen" kill-server 2>/dev/null
 	wait
 	true
@@ -30,6 +31,7 @@ world() {
 		gpu GPU-73696d75-6c61-7465-6420-475055200000 17179869184 0 805306368 37 5 gpumemsnap simulated GPU
 		process $pid 536870912 compute
 		process 1 104857600 compute
+		process 9999999 1048576 compute
 		gpu GPU-11111111-2222-3333-4444-555555555555 150000000000 629145600 3145728 0 0 NVIDIA Other
 	END
 }
@@ -71,6 +73,28 @@ wait_for_file() { # FILE: until it has something in it
 	LD_LIBRARY_PATH=$fake gpumemsnap top --once 1 | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
 }
 
+@test "a process of another PID namespace is said to be one" {
+	pid=2
+	world
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once | grep -E '^9999999 .* 1.00 MiB .*\(of another PID namespace\)$'
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json | jq -e '.processes[] | select(.pid == 9999999) | .command == null'
+}
+
+@test "a recorded program in a container is found by its id here" {
+	[ -x "$B/tests/fault/linger" ] || skip 'record was not built (no CUDA headers)'
+	unshare -rp --fork true 2>/dev/null || skip 'no PID namespaces here'
+	gpumemsnap record -q --sim -o out.json unshare -rp --fork "$B/tests/fault/linger" 60 <hold >ready 3>&- 9>&- &
+	exec 9>hold
+	for _ in $(seq 600); do grep -q ready ready && break; sleep 0.1; done
+	pid=$(pgrep -x linger -P "$(pgrep -x unshare -P $!)")
+	[ "$(awk '/^NSpid/ {print $NF}' "/proc/$pid/status")" = 1 ]
+	world
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json "$pid" >look.json
+	jq -e '.processes | length == 1 and .[0].used == 536870912 and .[0].recording.live == 100663296' look.json
+	gpumemsnap dump -q -o now.json "$pid"
+	jq -e '.meta.pid == 1 and (.events | length) > 33' now.json
+}
+
 @test "a recorded program is shown in detail, exactly" {
 	linger
 	gpumemsnap top --format json "$pid" >look.json
@@ -80,6 +104,20 @@ wait_for_file() { # FILE: until it has something in it
 		and .[0].bytes == 67108864 and .[1].bytes == 33554432 and .[1].count == 32' look.json
 	jq -e '.processes[0].recording.failures[0] | .size == 1125899906842624 and (.name | startswith("ask_for_too_much"))' look.json
 	jq -e '.gpus[0] | .total == 17179869184 and .used > 100663296 and .used + .free == .total' look.json
+}
+
+@test "a long recording is looked at without keeping it in memory" {
+	[ -x "$B/tests/fault/actor" ] || skip 'record was not built (no CUDA headers)'
+	gpumemsnap record -q --sim -o busy.json "$B/tests/fault/actor" alloc:1000 count:count 3>&- 9>&- &
+	calls() { od -An -tu8 -N8 count 2>/dev/null || echo 0; }
+	for _ in $(seq 600); do [ "$(calls)" -gt 900000 ] && break; sleep 0.1; done
+	busy=$(pgrep -P $! -x actor)
+	kill -STOP "$busy"
+	# The million events are 44 bytes each in memory, if they are all kept.
+	( ulimit -d 50000; gpumemsnap top --format json "$busy" ) >look.json
+	made=$(calls)
+	jq -e --argjson made "$made" '.processes[0].recording | .events > $made and .events < $made * 1.01 and
+		(.live == 1000 or .live == 5096) and .peak == 5096 and .trouble == null' look.json
 }
 
 @test "NVML's figures and the recording meet in one row" {

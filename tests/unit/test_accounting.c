@@ -198,7 +198,7 @@ static void expandable_segments_are_not_counted_twice(void **state)
 
 	(void)state;
 	put(&m, GMS_K_PHYSICAL, GMS_A_ALLOC, .addr = 1, .size = 20 * MIB, .stack = torch);
-	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 0x10000000, .size = 20 * MIB);
+	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 0x10000000, .size = 20 * MIB, .stack = torch);
 	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 0x10000000, .size = 20 * MIB);
 	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = 0x10000000, .size = MIB, .block = MIB);
 	put(&m, GMS_K_PHYSICAL, GMS_A_ALLOC, .addr = 2, .size = 4 * MIB, .stack = from("/s/libnvshmem.so.3", NULL, NULL));
@@ -237,6 +237,43 @@ static void devices_have_books_of_their_own(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+static void the_mapper_of_expandable_segments_is_their_owner(void **state)
+{
+	uint32_t torch = from("/lib/libcuda.so.1", "/t/libc10_cuda.so", NULL);
+	uint32_t nccl = from("/lib/libcuda.so.1", "/n/libnccl.so.2", NULL);
+	struct accounting a;
+
+	(void)state;
+	put(&m, GMS_K_PHYSICAL, GMS_A_ALLOC, .addr = 1, .size = 20 * MIB, .stack = torch);
+	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 0x10000000, .size = 20 * MIB, .stack = torch);
+	put(&m, GMS_K_SEGMENT, GMS_A_MAP, .addr = 0x10000000, .size = 20 * MIB);
+	put(&m, GMS_K_PHYSICAL, GMS_A_ALLOC, .addr = 2, .size = 64 * MIB, .stack = nccl);
+	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 0x90000000, .size = 64 * MIB, .stack = nccl);
+	sample(100 * MIB);
+	model_link(&m);
+	accounting_make(&a, &m, 0);
+	adds_up(&a);
+	assert_true(part(&a, ACCOUNT_LIBRARY, "/n/libnccl.so.2") == 64 * MIB);
+	assert_true(part(&a, ACCOUNT_LIBRARY, "/t/libc10_cuda.so") == 0);
+	accounting_free(&a);
+}
+
+static void ids_of_another_namespace_are_told(void **state)
+{
+	struct accounting a;
+
+	(void)state;
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x1000, .size = MIB, .stack = from("/app/solver", NULL, NULL));
+	sample(10 * MIB);
+	nvml(4711, 9 * MIB, "");
+	model_link(&m);
+	accounting_make(&a, &m, 0);
+	adds_up(&a);
+	assert_true(a.foreign_ids && !a.by_nvml);
+	assert_true(part(&a, ACCOUNT_OTHERS, NULL) == 0);
+	accounting_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest accounting[] = {
@@ -245,6 +282,8 @@ int main(void)
 		TEST(without_samples_nothing_is_invented),
 		TEST(the_fullest_moment_is_taken),
 		TEST(expandable_segments_are_not_counted_twice),
+		TEST(the_mapper_of_expandable_segments_is_their_owner),
+		TEST(ids_of_another_namespace_are_told),
 		TEST(devices_have_books_of_their_own),
 	};
 	return cmocka_run_group_tests(accounting, NULL, NULL);
