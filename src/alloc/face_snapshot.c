@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 
 struct writer {
 	int fd;
-	bool failed;
+	int failed; /* errno of the write that did not succeed */
 	size_t n;
 	char buf[1 << 14];
 };
@@ -27,7 +28,7 @@ static void flush(struct writer *w)
 	while (done < w->n && !w->failed) {
 		r = write(w->fd, w->buf + done, w->n - done);
 		if (r < 0 && errno != EINTR)
-			w->failed = true;
+			w->failed = errno;
 		done += r > 0 ? (size_t)r : 0;
 	}
 	w->n = 0;
@@ -232,21 +233,36 @@ static void write_state(struct writer *w, struct gma *g)
 	flush(w);
 }
 
+/* A new file beside `path`; what a process left that died while it wrote is in nobody's way. */
+static int open_beside(const char *path, char *name, size_t size)
+{
+	static atomic_uint number;
+	int fd, tries;
+
+	for (tries = 0; tries < 100; tries++) {
+		if ((size_t)snprintf(name, size, "%s.%d.%u.tmp", path, (int)getpid(), atomic_fetch_add(&number, 1)) >= size) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
 GMA_EXPORT int gma_snapshot(struct gma *g, const char *path)
 {
-	struct writer w = {.fd = -1};
 	char temporary[4096];
+	struct writer w = {.fd = open_beside(path, temporary, sizeof temporary)};
 
-	if ((size_t)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid()) >= sizeof temporary)
-		return gma_fail(GMA_INVALID_VALUE, "the name is too long");
-	w.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (w.fd < 0)
-		return gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", temporary, strerror(errno));
+		return gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", path, strerror(errno));
 	gma_lock_take(&g->lock);
 	write_state(&w, g);
 	gma_lock_let_go(&g->lock);
 	if (close(w.fd) || w.failed || rename(temporary, path)) {
-		gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", path, strerror(errno));
+		gma_fail(GMA_INVALID_VALUE, "cannot write %s: %s", path, strerror(w.failed ? w.failed : errno));
 		unlink(temporary);
 		return GMA_INVALID_VALUE;
 	}

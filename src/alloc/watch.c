@@ -96,7 +96,12 @@ static void begin(const char *output)
 		snprintf(full, sizeof full, "%s", output);
 	else
 		snprintf(full, sizeof full, "%s/%.2000s", cwd, output);
-	if (!mkdtemp(dir) || setenv("GPUMEMSNAP_SPOOL", dir, 1) || !start_watcher(home, dir, full)) {
+	if (!mkdtemp(dir))
+		dir[0] = '\0';
+	if (!dir[0] || setenv("GPUMEMSNAP_SPOOL", dir, 1) || !start_watcher(home, dir, full)) {
+		if (dir[0])
+			rmdir(dir);
+		unsetenv("GPUMEMSNAP_SPOOL");
 		fprintf(stderr, "gpumemalloc: GPUMEMSNAP_OUTPUT: recording cannot be started\n");
 		return;
 	}

@@ -52,6 +52,11 @@ struct output *output_open(const char *path, struct err *e)
 			rc = err_sys(e, "standard output", "cannot write");
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		o->fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (o->fd >= 0 && (fstat(o->fd, &st) || S_ISREG(st.st_mode))) { /* it is another one now */
+			close(o->fd);
+			o->fd = -1;
+			errno = EEXIST;
+		}
 		if (o->fd < 0)
 			rc = err_sys(e, path, "cannot write");
 	} else {
@@ -95,13 +100,24 @@ static void output_free(struct output *o)
 	free(o);
 }
 
-/* Keep what was there as FILE.old, then put the new file in its place. */
+/* Give the present file a second name; it is under its own all the while. -1 with errno. */
+static int keep_old(const char *path, const char *old)
+{
+	if (unlink(old) && errno != ENOENT)
+		return -1;
+	if (!link(path, old) || errno == ENOENT)
+		return 0;
+	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK) /* no links here */
+		return rename(path, old);
+	return -1;
+}
+
 static int commit(struct output *o, struct err *e)
 {
 	char *old = mem_printf("%s.old", o->path);
 	int rc = 0;
 
-	if (rename(o->path, old) && errno != ENOENT)
+	if (keep_old(o->path, old))
 		rc = err_sys(e, o->path, "cannot keep the old file");
 	else if (rename(o->temp, o->path))
 		rc = err_sys(e, o->path, "rename");

@@ -1,7 +1,7 @@
 /* output.h: a file that appears whole or not at all.
  *
  * Written to a temporary name beside its place and renamed at output_close; an existing
- * file is kept as FILE.old. "-" is standard output. A name ending in .gz is compressed.
+ * file is kept as FILE.old, and at every instant there is a whole file under the name. "-" is standard output. A name ending in .gz is compressed.
  */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H

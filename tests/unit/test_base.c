@@ -7,8 +7,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 /* cmocka wants the headers above first */
@@ -152,6 +154,60 @@ static void assert_holds(const char *path, const char *text)
 	input_close(&in);
 }
 
+/* The program's renames come by here: each must find a file under the name that is to be replaced. */
+static const char *watched;
+static int renames, gaps;
+
+int rename(const char *from, const char *to)
+{
+	if (watched && !strcmp(to, watched)) {
+		renames++;
+		gaps += access(to, F_OK) != 0;
+	}
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static void a_file_is_under_the_name_all_the_while_it_is_replaced(void **state)
+{
+	char *path = temp_path("whole"), *old = mem_printf("%s.old", path);
+
+	(void)state;
+	write_file(path, "one", 3);
+	watched = path;
+	write_file(path, "two", 3);
+	write_file(path, "three", 5);
+	watched = NULL;
+	assert_int_equal(renames, 2);
+	assert_int_equal(gaps, 0);
+	assert_holds(path, "three");
+	assert_holds(old, "two");
+	unlink(path);
+	unlink(old);
+	free(path);
+	free(old);
+}
+
+static void a_link_in_the_place_of_the_output_is_replaced_and_not_followed(void **state)
+{
+	char *path = temp_path("link"), *target = temp_path("target"), *old = mem_printf("%s.old", path);
+	struct stat st;
+
+	(void)state;
+	write_file(target, "precious", 8);
+	assert_int_equal(symlink(target, path), 0);
+	write_file(path, "new", 3);
+	assert_holds(target, "precious");
+	assert_holds(path, "new");
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(path);
+	unlink(target);
+	unlink(old);
+	free(path);
+	free(target);
+	free(old);
+}
+
 static void an_old_output_is_kept_and_an_abandoned_one_leaves_nothing(void **state)
 {
 	char *path = temp_path("out"), *old = mem_printf("%s.old", path);
@@ -264,6 +320,8 @@ int main(void)
 		cmocka_unit_test(json_text_is_always_valid_utf8),
 		cmocka_unit_test(printf_grows_the_buffer),
 		cmocka_unit_test(map_agrees_with_a_plain_array),
+		cmocka_unit_test(a_file_is_under_the_name_all_the_while_it_is_replaced),
+		cmocka_unit_test(a_link_in_the_place_of_the_output_is_replaced_and_not_followed),
 		cmocka_unit_test(an_old_output_is_kept_and_an_abandoned_one_leaves_nothing),
 		cmocka_unit_test(gzip_is_transparent_even_in_several_members_or_cut),
 		cmocka_unit_test(a_large_file_can_be_reached_anywhere_while_it_is_read),
