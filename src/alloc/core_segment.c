@@ -222,7 +222,7 @@ static int find_space(struct gma_core *c, struct gma_lane *l, uint64_t size, uin
 
 static int grow(struct gma_core *c, struct gma_lane *l, uint64_t size, uint64_t user, struct gma_block **out)
 {
-	struct gma_block *b, *next;
+	struct gma_block *b = NULL, *next;
 	int r = find_space(c, l, size, user, &b);
 
 	if (r)
