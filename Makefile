@@ -202,7 +202,8 @@ help:
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
-	@echo 'make dist      one portable tarball        make clean      remove what was built'
+	@echo 'make dist      one portable tarball        make deb        Debian packages, in build/deb'
+	@echo 'make clean     remove what was built'
 	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
 	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
 

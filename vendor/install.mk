@@ -1,4 +1,4 @@
-# install.mk: install, uninstall and the portable tarball. The installed tree may be moved: every file finds
+# install.mk: install, uninstall, the portable tarball and Debian packages. The installed tree may be moved: every file finds
 # its neighbours from its own place. LIBDIR is where the allocator's library goes (lib/TRIPLET on Debian).
 
 LIBDIR ?= lib
@@ -33,4 +33,8 @@ dist:
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(abspath $(B)) vendor/dist.sh $(DIST)
 
-.PHONY: install uninstall dist
+# Debian packages, built from a copy of the sources; needs dpkg-dev and debhelper.
+deb:
+	$(Q)B=$(abspath $(B)) vendor/deb.sh $(VERSION)
+
+.PHONY: install uninstall dist deb
