@@ -4,10 +4,12 @@
 # Unpacks the tarball of `make dist` (the newest under build/ unless one is named) and records with
 # that, as a user of a GPU server would: C samples on the driver API, CUDA programs with the static
 # and the shared runtime, one program per kind of memory, torch. What is missing here is skipped.
+# GPU_BIN may name a folder where build.sh has put the programs, so that no time is spent on it here.
 # Results that one may want to look at are left in $OUT (a temporary folder unless set).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+bin=${GPU_BIN:+$(realpath "$GPU_BIN")}
 tarball=$(realpath "${1:-$(find "$root/build" -maxdepth 1 -name 'gpumemsnap-*.tar.gz' 2>/dev/null | head -n 1)}" 2>/dev/null)
 out=${OUT:-$(mktemp -d)}
 work=$(mktemp -d)
@@ -66,53 +68,13 @@ else
 	exit 1
 fi
 have nvidia-smi && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | sed 's/^/# /'
-
-# --- building -------------------------------------------------------------------------------
-build() {
-	local f name link cupti='' pids=''
-	mkdir -p bin
-	if have gcc && [ -e "$CUDA_HOME/include/cuda.h" ]; then
-		for f in "$root"/samples/{leak,fragmentation,streams,growth,workers,kinds}.c "$here/facts.c"; do
-			name=$(basename "$f" .c)
-			[ -e "$f" ] || continue
-			gcc -std=gnu11 -O2 -g -isystem "$CUDA_HOME/include" -o "bin/$name" "$f" \
-				-L"$CUDA_HOME/lib64/stubs" -lcuda -lpthread 2>"$name.build" &
-			pids="$pids $!"
-		done
-	fi
-	if have nvcc; then
-		for f in "$here"/*.cu; do
-			name=$(basename "$f" .cu)
-			[ "$name" = leak ] && name=leak_static # samples/leak.c has that name
-			link=
-			[ "$name" = kind_vmm ] && link="-L$CUDA_HOME/lib64/stubs -lcuda"
-			# shellcheck disable=SC2086
-			nvcc -std=c++17 -O2 -g -arch=native -o "bin/$name" "$f" $link >"$name.build" 2>&1 &
-			pids="$pids $!"
-		done
-		nvcc -std=c++17 -O2 -g -arch=native -cudart shared -Xlinker "-rpath,$CUDA_HOME/lib64" -o bin/leak_shared \
-			"$here/leak.cu" >leak_shared.build 2>&1 &
-		pids="$pids $!"
-	fi
-	for f in "$CUDA_HOME" "$CUDA_HOME/extras/CUPTI"; do
-		[ -e "$f/include/cupti.h" ] && cupti=$f
-	done
-	if [ -n "$cupti" ]; then
-		gcc -shared -fPIC -O2 -isystem "$CUDA_HOME/include" -isystem "$cupti/include" -o bin/cupti_memory.so \
-			"$here/cupti_memory.c" -L"$cupti/lib64" -lcupti -Wl,-rpath,"$cupti/lib64" 2>cupti.build &
-		pids="$pids $!"
-	fi
-	# shellcheck disable=SC2086
-	[ -n "$pids" ] && wait $pids
-}
-build
-
+if [ -n "$bin" ]; then ln -s "$bin" bin; else "$here/build.sh" bin; fi
 
 # --- C samples on the driver API ------------------------------------------------------------
 sample() { # NAME: the program does the same with and without us
 	local plain status
 	if [ ! -x "bin/$1" ]; then
-		skip "sample $1 on the real driver" "$([ -s "$1.build" ] && head -c 120 "$1.build" | tr '\n' ' ' || echo 'no gcc or cuda.h')"
+		skip "sample $1 on the real driver" "$([ -s "bin/$1.build" ] && head -c 120 "bin/$1.build" | tr '\n' ' ' || echo 'no gcc or cuda.h')"
 		return 1
 	fi
 	timeout 120 "bin/$1" >"$1.plain" 2>&1
@@ -149,10 +111,12 @@ else
 	skip 'the driver tells its facts' 'not built'
 fi
 
+say "$SECONDS s so far"
+
 # --- the CUDA runtime -----------------------------------------------------------------------
 for p in leak_static leak_shared kind_managed kind_pinned kind_pool kind_array kind_graph kind_vmm kind_ipc; do
 	if [ ! -x "bin/$p" ]; then
-		skip "$p: the report says what the program did" "$(have nvcc && head -c 120 "$p.build" | tr '\n' ' ' || echo 'no nvcc')"
+		skip "$p: the report says what the program did" "$(have nvcc && head -c 120 "bin/$p.build" | tr '\n' ' ' || echo 'no nvcc')"
 		continue
 	fi
 	if record "$p" "bin/$p" && check expect "$out/$p.report.json" "$p.out" >"$p.check"; then
@@ -177,6 +141,8 @@ if [ -x bin/leak_static ]; then
 	judge 'a program on the runtime is told why the simulated driver will not do' $? sim.out
 fi
 
+say "$SECONDS s so far"
+
 # --- torch ----------------------------------------------------------------------------------
 if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2>torch.err; then
 	record matmul python3 "$here/matmul.py" && grep -q 'sum True' matmul.out
@@ -192,6 +158,8 @@ if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2
 else
 	skip 'torch multiplies matrices while recorded' "$(tail -n 1 torch.err 2>/dev/null)"
 fi
+
+say "$SECONDS s so far"
 
 # --- what it costs --------------------------------------------------------------------------
 least() { # COMMAND…: the smallest figure of three runs
@@ -223,4 +191,4 @@ else
 	skip 'a recorded pair costs at most 450 ns more' 'no nvcc'
 fi
 echo "1..$n"
-say "results are in $out"
+say "results are in $out, after $SECONDS s"
