@@ -12,6 +12,8 @@ static const struct option_row timeline_options[] = {
      "what is drawn (default active)"},
     {"group", 'g', OPT_CHOICE, offsetof(struct timeline_opts, group), GROUP_WORDS,
      "what a band is (default stack)"},
+    {"axis", 0, OPT_CHOICE, offsetof(struct timeline_opts, axis), "time|events",
+     "what the axis counts (default time, unless nearly all events happen in a small part of it)"},
     {"from", 0, OPT_STRING, offsetof(struct timeline_opts, from), "TIME",
      "begin there, e.g. 1.5s (default: the recording's begin)"},
     {"to", 0, OPT_STRING, offsetof(struct timeline_opts, to), "TIME",
@@ -125,8 +127,14 @@ void timeline_subtitle(struct text *t, const struct timeline_picture *pic)
 	about_recording(t, m);
 }
 
-static void write_meta(struct picture *p, const struct timeline_picture *pic, const char *title,
-                       const char *subtitle)
+/* The recording behind one that is drawn. */
+static const struct model *recorded(const struct timeline_opts *o, const struct model *drawn)
+{
+	return &o->recorded[drawn - o->drawn];
+}
+
+static void write_meta(struct picture *p, const struct timeline_opts *o, const struct timeline_picture *pic,
+                       const char *title, const char *subtitle)
 {
 	picture_meta(p, "Title", "%s", title);
 	picture_meta(p, "Description", "%s", subtitle);
@@ -134,7 +142,7 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 		const struct model *m = pic->panel[i].m;
 		if (i && m == pic->panel[i - 1].m)
 			continue;
-		drawing_source(p, m, model_digest(m));
+		drawing_source(p, recorded(o, m), model_digest(recorded(o, m)));
 	}
 	picture_meta(p, "Window", "%lld to %lld %s", (long long)pic->axis.from, (long long)pic->axis.to,
 	             pic->m->has_time ? "ns" : "events");
@@ -147,7 +155,7 @@ static void write_meta(struct picture *p, const struct timeline_picture *pic, co
 int timeline_save(const struct timeline_opts *o, const struct timeline_picture *pic, struct picture *p,
                   struct err *e)
 {
-	write_meta(p, pic, o->drawing.title ? o->drawing.title : pic->title, pic->subtitle);
+	write_meta(p, o, pic, o->drawing.title ? o->drawing.title : pic->title, pic->subtitle);
 	return drawing_save(&o->drawing, p, e);
 }
 
@@ -193,7 +201,7 @@ static void fill_panels(struct timeline_picture *pic, const struct timeline_opts
 	for (size_t i = 0; i < pic->n; i++) {
 		size_t k = spot[i].recording;
 		if (!i || k != spot[i - 1].recording) {
-			rank_make(&rank, &all->m[k]);
+			rank_make(&rank, &o->recorded[k]);
 			rank_share(&rank, &all->m[k], &places);
 		}
 		one.m = &all->m[k];
@@ -239,10 +247,13 @@ static int draw_panels(const struct timeline_opts *o, struct timeline_picture *p
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-static int draw(const struct timeline_opts *o, const struct together *all, struct font *font, struct err *e)
+static int draw_over_time(const struct timeline_opts *o, const struct together *all, bool by_event,
+                          struct font *font, struct err *e)
 {
-	struct timeline_picture pic = {
-	    .m = all->m, .by = o->group ? group_parse(o->group) : BY_STACK, .dark = o->drawing.look.dark};
+	struct timeline_picture pic = {.m = all->m,
+	                               .by_event = by_event,
+	                               .by = o->group ? group_parse(o->group) : BY_STACK,
+	                               .dark = o->drawing.look.dark};
 	bool segments = o->at || (o->view && !strcmp(o->view, "segments"));
 	struct spot *spot;
 	struct rank rank;
@@ -259,7 +270,7 @@ static int draw(const struct timeline_opts *o, const struct together *all, struc
 	pic.n = segments ? 1 : find_spots(spot, o, all, e);
 	pic.panel = mem_zalloc(pic.n + 1, sizeof *pic.panel);
 	if (segments) {
-		rank_make(&rank, all->m);
+		rank_make(&rank, o->recorded);
 		pic.rank = &rank;
 		rc = timeline_segments(o, &pic, font, e);
 	} else if (pic.n > timeline_most_panels(&o->drawing.look)) {
@@ -272,6 +283,31 @@ static int draw(const struct timeline_opts *o, const struct together *all, struc
 		timeline_panel_free(&pic.panel[i]);
 	free(pic.panel);
 	free(spot);
+	return rc;
+}
+
+/* As recorded, or with event numbers for times. */
+static int draw(const struct timeline_opts *o, const struct together *all, struct font *font, struct err *e)
+{
+	bool by_event = o->axis ? !strcmp(o->axis, "events")
+	                        : all->n == 1 && !o->from && !o->to && !o->at && together_crowded(all->m);
+	struct together counted = {.n = all->n};
+	struct timeline_opts with = *o;
+	int rc;
+
+	with.recorded = with.drawn = all->m;
+	if (!by_event || !all->m->has_time || o->at)
+		return draw_over_time(&with, all, false, font, e);
+	counted.m = mem_zalloc(all->n, sizeof *counted.m);
+	counted.shift = mem_zalloc(all->n, sizeof *counted.shift);
+	for (size_t i = 0; i < all->n; i++)
+		together_count(&all->m[i], &counted.m[i]);
+	with.drawn = counted.m;
+	rc = draw_over_time(&with, &counted, true, font, e);
+	for (size_t i = 0; i < all->n; i++)
+		together_uncount(&counted.m[i]);
+	free(counted.m);
+	free(counted.shift);
 	return rc;
 }
 

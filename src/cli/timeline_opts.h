@@ -6,9 +6,10 @@
 #include "render/timeline.h"
 
 struct timeline_opts {
-	const char *view, *group, *from, *to, *at, *device;
+	const char *view, *group, *axis, *from, *to, *at, *device;
 	bool own_scale;
 	struct drawing drawing;
+	const struct model *recorded, *drawn; /* the recordings as read, and as drawn: maybe by event number */
 };
 
 /* One device of pic's recording: all lives, or with --at the state at an instant. */

@@ -75,3 +75,64 @@ void together_free(struct together *t)
 	free(t->shift);
 	*t = (struct together){0};
 }
+
+#define PARTS 100 /* of the time */
+#define FEW   15  /* of them, in which nine of ten events happen */
+
+bool together_crowded(const struct model *m)
+{
+	size_t in_part[PARTS] = {0}, n = m->ev.n - m->n_initial, sum = 0;
+	int64_t from, to;
+
+	together_span(m, &from, &to);
+	if (!m->has_time || n < 2 * PARTS || from < -FAR || to > FAR || to <= from)
+		return false;
+	for (size_t row = m->n_initial; row < m->ev.n; row++)
+		in_part[(size_t)((double)(m->ev.t_ns[row] - from) / (double)(to - from) * (PARTS - 1))]++;
+	for (int i = 0; i < FEW; i++) {
+		size_t best = 0;
+		for (size_t k = 1; k < PARTS; k++)
+			best = in_part[k] > in_part[best] ? k : best;
+		sum += in_part[best];
+		in_part[best] = 0;
+	}
+	return sum >= n - n / 10;
+}
+
+/* The number of the first event at or after t. */
+static int64_t number_at(const struct model *m, int64_t t)
+{
+	size_t low = m->n_initial, high = m->ev.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->ev.t_ns[middle] < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int64_t)(low - m->n_initial);
+}
+
+void together_count(const struct model *m, struct model *copy)
+{
+	*copy = *m;
+	copy->has_time = false;
+	copy->duration_ns = 0;
+	copy->ev.t_ns = mem_alloc((m->ev.n + 1) * sizeof *copy->ev.t_ns);
+	for (size_t row = 0; row < m->ev.n; row++)
+		copy->ev.t_ns[row] = row < m->n_initial ? 0 : (int64_t)(row - m->n_initial);
+	copy->phases = mem_alloc((m->n_phases + 1) * sizeof *copy->phases);
+	for (size_t i = 0; i < m->n_phases; i++) {
+		copy->phases[i] = m->phases[i];
+		copy->phases[i].begin_ns = number_at(m, m->phases[i].begin_ns);
+		if (m->phases[i].end_ns != INT64_MAX)
+			copy->phases[i].end_ns = number_at(m, m->phases[i].end_ns);
+	}
+}
+
+void together_uncount(struct model *copy)
+{
+	free(copy->ev.t_ns);
+	free(copy->phases);
+}

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "model/model.h"
+#include <stdbool.h>
 
 struct together {
 	struct model *m;
@@ -20,5 +21,12 @@ int together_read(struct together *t, char *const *files, size_t n, struct err *
 void together_free(struct together *t);
 /* First and last instant of a recording, in its own time. */
 void together_span(const struct model *m, int64_t *from, int64_t *to);
+
+/* Do nearly all events happen in a small part of the time? Then an axis of time shows little. */
+bool together_crowded(const struct model *m);
+/* The same recording with event numbers for times. The copy borrows all else from m: free it with
+ * together_uncount before m. */
+void together_count(const struct model *m, struct model *copy);
+void together_uncount(struct model *copy);
 
 #endif

@@ -352,7 +352,8 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
 	g.plot = (struct plot){
-	    .p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.l.margin + look_px(&g.l, LABELS)};
+	    .p = p, .l = &g.l, .m = t->m, .axis = t->axis, .by_event = t->by_event,
+	    .x = g.l.margin + look_px(&g.l, LABELS)};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle);
 	int legend = y, below = look_px(&g.l, PLOT_TIME_AXIS + 44);
 	plot_phases_find(&phases, &g.plot, t->panel->device);

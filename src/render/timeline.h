@@ -54,6 +54,7 @@ struct timeline_picture {
 	enum group_by by;
 	bool dark;
 	struct bands_axis axis; /* columns: timeline_plot */
+	bool by_event;          /* times are event numbers, though the recording has times */
 	const char *since;      /* what times count from; NULL: the recording's beginning */
 	bool own_scale;         /* every panel has a bytes axis of its own */
 	struct map64 *names;    /* name of a band → its colour's number, the same in all panels */

@@ -439,6 +439,9 @@ static void notes(const struct plan *g, struct text *t)
 	if (many && g->t->by == BY_STACK)
 		text_puts(t, "Most of the peak comes from many small stacks: --group function or file "
 		             "divides it otherwise. ");
+	if (g->t->by_event)
+		text_puts(t, "Every event has the same width, however long it lasted (--axis time: in proportion "
+		             "to time). ");
 	if (g->common)
 		text_puts(t, "All panels have the same scale (--own-scale: each its own). ");
 	if (g->nested)
@@ -466,7 +469,7 @@ void timeline_layout(struct picture *p, const struct timeline_picture *t, const 
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
 	g.x = g.l.margin + look_px(&g.l, LABELS);
-	g.plot = (struct plot){.p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.x, .since = t->since};
+	g.plot = (struct plot){.p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.x, .since = t->since, .by_event = t->by_event};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle) + look_px(&g.l, 2);
 	for (size_t i = 0; i < t->n; i++) {
 		uint64_t top = top_value(&t->panel[i]);

@@ -173,6 +173,30 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *"peak 2.50 GiB at event 46"* ]]
 }
 
+@test "where nearly all events happen in a small part of the time, the axis counts events" {
+	train="$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz"
+	gpumemsnap timeline --layout "$train" >events
+	gpumemsnap timeline --layout --axis time "$train" >time
+	grep -qF '"event number"' events
+	grep -qF '"peak 1.89 GiB at event 1,936"' events
+	grep -qF '"time since the recording began"' time
+	grep -qF '"peak 1.89 GiB at 4.084 s"' time
+	# the same recording: its digest and time, its stacks in the same colours
+	for key in Digest TimeRange Peak; do
+		[ -n "$(grep "^meta $key " time)" ]
+		[ "$(grep "^meta $key " events)" = "$(grep "^meta $key " time)" ]
+	done
+	colour() { awk '$1 == "rect" && $2 ~ /^legend.band/ {c = $NF} /"softmax functional.py:2159"/ && /legend/ {print c; exit}' "$1"; }
+	[ -n "$(colour time)" ] && [ "$(colour events)" = "$(colour time)" ]
+	# phases are as long as the events in them
+	[ "$(awk '$2 == "phase#0" && $1 == "rect" {print $5}' events)" -gt "$(awk '$2 == "phase#0" && $1 == "rect" {print $5}' time)" ]
+	# asked for a time, it is time; and --axis events makes events of any recording
+	run gpumemsnap timeline --layout --from 3.9s "$train"
+	[[ "$output" == *"time since the recording began"* ]]
+	run gpumemsnap timeline --layout --axis events --from 10 --to 40 --device 0 "$snap"
+	[[ "$output" == *'meta Window "10 to 40 events"'* ]]
+}
+
 @test "--view segments draws one rectangle per life where it lay" {
 	gpumemsnap timeline --layout --view segments --device 0 "$snap" >layout
 	[ "$(grep -c '^rect block#' layout)" = 42 ]
