@@ -26,6 +26,7 @@ enum {
 #define GMA_UNLIMITED     UINT64_MAX
 
 struct gma_conf {
+	const char *idle;                /* the first key given that has no effect, NULL if all have */
 	uint64_t max_split_size;         /* GMA_UNLIMITED: every large block may be split */
 	uint64_t max_non_split_rounding; /* how much too large an oversize block may be */
 	uint64_t large_segment_size;
@@ -38,7 +39,6 @@ struct gma_conf {
 	bool growth;             /* false: take memory_limit from the device at the start */
 	bool async;              /* backend:cudaMallocAsync */
 	bool release_lock;       /* release_lock_on_cudamalloc */
-	bool reject_early;       /* throw_on_cudamalloc_oom */
 };
 
 /* What is wrong in a configuration text. */

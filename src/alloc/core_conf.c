@@ -33,10 +33,10 @@ static const struct key {
 	{"per_process_memory_fraction", V_CLOSED_01, offsetof(struct gma_conf, memory_fraction)},
 	{"backend", V_BACKEND, offsetof(struct gma_conf, async)},
 	{"release_lock_on_cudamalloc", V_BOOL, offsetof(struct gma_conf, release_lock)},
-	{"throw_on_cudamalloc_oom", V_BOOL, offsetof(struct gma_conf, reject_early)},
 	{"memory_limit", V_SIZE, offsetof(struct gma_conf, memory_limit)},
 	{"growth", V_BOOL, offsetof(struct gma_conf, growth)},
 	{"graph_capture_record_stream_reuse", V_BOOL, 0},
+	{"throw_on_cudamalloc_oom", V_BOOL, 0},
 	{"pinned_use_cuda_host_register", V_BOOL, 0},
 	{"pinned_use_background_threads", V_BOOL, 0},
 	{"pinned_num_register_threads", V_POWER2, 0},
@@ -314,6 +314,8 @@ bool gma_conf_parse(struct gma_conf *c, const char *text, struct gma_conf_error 
 		r.p++;
 		if (!read_value(&r, c, &keys[i]))
 			return false;
+		if (!keys[i].at && !c->idle)
+			c->idle = keys[i].name;
 		skip_space(&r);
 		if (!*r.p)
 			break;

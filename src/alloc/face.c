@@ -125,6 +125,8 @@ static int apply_limits(struct gma *g, const struct gma_conf *c)
 		if ((uint64_t)(c->memory_fraction * (double)total) < limit)
 			limit = (uint64_t)(c->memory_fraction * (double)total);
 	}
+	if (g->region && gma_region_size(g->region) < limit)
+		limit = gma_region_size(g->region);
 	gma_core_set_limit(g->core, limit);
 	return GMA_OK;
 }
@@ -140,7 +142,7 @@ static int take_region(struct gma *g, const struct gma_conf *c)
 		r = g->be.device_info(g->be.ctx, &free_bytes, &total);
 		if (r)
 			return gma_fail(r, "growth:False: the device does not say how much memory is free");
-		bytes = free_bytes - free_bytes / 16;
+		bytes = gma_region_usual(free_bytes);
 	}
 	r = gma_region_create(&g->region, &g->be, bytes, &inner);
 	if (r)
@@ -181,6 +183,7 @@ GMA_EXPORT struct gma *gma_create(const char *conf, const struct gma_backend *ba
 		return NULL;
 	}
 	g->be = backend ? *backend : g->own;
+	g->live.be = &g->be;
 	g->device = gma_cuda_device(&g->be);
 	if (g->device >= 0)
 		g->capturing = gma_cuda_capturing;
@@ -197,10 +200,10 @@ GMA_EXPORT void gma_destroy(struct gma *g)
 {
 	if (!g)
 		return;
+	gma_addr_free(&g->live);
 	gma_core_destroy(g->core);
 	gma_region_destroy(g->region);
 	gma_cuda_close(&g->own);
-	gma_addr_free(&g->live);
 	free(g);
 }
 

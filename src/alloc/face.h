@@ -5,8 +5,9 @@
 #ifndef ALLOC_FACE_H
 #define ALLOC_FACE_H
 
-#include "alloc/addr.h"
 #include "alloc/core.h"
+#include "alloc/core_addr.h"
+#include "alloc/core_region.h"
 #include "alloc/lock.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,11 +46,6 @@ int gma_fail(int error, const char *fmt, ...) __attribute__((format(printf, 2, 3
 bool gma_cuda_capturing(void *ctx, gma_stream stream);
 int gma_cuda_device(const struct gma_backend *b); /* -1: not a CUDA backend */
 bool gma_cuda_in_context(const struct gma *g, const void *context); /* does it allocate in that one? */
-
-/* region.c: growth:False: a backend that cuts segments out of one range taken at the start */
-struct gma_region;
-int gma_region_create(struct gma_region **out, const struct gma_backend *below, uint64_t bytes, struct gma_backend *b);
-void gma_region_destroy(struct gma_region *r);
 
 /* instrument.c: events to the recorder, if there is one */
 void gma_instrument(struct gma *g);

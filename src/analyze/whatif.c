@@ -1,6 +1,7 @@
 /* whatif.c: which configurations are tried, in parallel, and which one is worth setting. */
 #include "analyze/whatif.h"
 #include "alloc/core.h"
+#include "alloc/core_region.h"
 #include "analyze/live.h"
 #include "base/mem.h"
 #include <pthread.h>
@@ -75,16 +76,26 @@ static int parse(const char *text, uint64_t total, struct gma_conf *c, struct er
 		return err_set(e, ERR_USAGE, NULL, -1,
 			       "--conf '%s': a fraction of what? The recording does not say how much memory the device has: give --device-mem",
 			       text);
-	if (!c->growth)
-		return err_set(e, ERR_USAGE, NULL, -1, "--conf '%s': growth:False takes memory_limit at the start, whatever the program does",
+	if (!c->growth && c->memory_limit == GMA_UNLIMITED && total == MODEL_UNKNOWN)
+		return err_set(e, ERR_USAGE, NULL, -1,
+			       "--conf '%s': growth:False takes all memory at the start, but how much is that? Add memory_limit or give --device-mem",
 			       text);
 	return 0;
+}
+
+/* A fraction becomes a limit in bytes. */
+static void settle_limit(struct gma_conf *c, uint64_t total)
+{
+	uint64_t part = (uint64_t)(c->memory_fraction * (double)total);
+
+	if (c->has_fraction && c->memory_fraction < 1 && total != MODEL_UNKNOWN && part < c->memory_limit)
+		c->memory_limit = part;
 }
 
 /* Do two configurations decide alike? Limits do not matter here. */
 static bool same_decisions(const struct gma_conf *a, const struct gma_conf *b)
 {
-	return a->max_split_size == b->max_split_size && a->max_non_split_rounding == b->max_non_split_rounding &&
+	return a->growth == b->growth && a->max_split_size == b->max_split_size && a->max_non_split_rounding == b->max_non_split_rounding &&
 	       a->large_segment_size == b->large_segment_size && a->expandable == b->expandable && a->async == b->async &&
 	       !memcmp(a->divisions, b->divisions, sizeof a->divisions);
 }
@@ -163,12 +174,13 @@ static int add_job(struct whatif *w, struct jobs *jobs, struct whatif_run *r, co
 		   const struct whatif_options *o, const char *conf, enum whatif_kind kind, struct err *e)
 {
 	struct job *j = &jobs->v[jobs->n++];
+	uint64_t total = o->device_mem ? o->device_mem : t->m->device[t->device].total;
 	struct gma_conf own;
 	char *text;
 	int rc;
 
 	*r = (struct whatif_run){.conf = conf, .kind = kind, .device = t->device, .first_oom_event = -1};
-	r->device_mem = o->device_mem ? o->device_mem : t->m->device[t->device].total;
+	r->device_mem = o->device_mem || total < t->available ? total : t->available;
 	j->t = t;
 	j->r = r;
 	gma_conf_default(&j->conf);
@@ -179,8 +191,12 @@ static int add_job(struct whatif *w, struct jobs *jobs, struct whatif_run *r, co
 	if (!strcmp(conf, w->own_conf))
 		j->conf = own;
 	else
-		rc = parse(conf, r->device_mem, &j->conf, e);
-	r->own = same_decisions(&own, &j->conf);
+		rc = parse(conf, total, &j->conf, e);
+	settle_limit(&own, total);
+	settle_limit(&j->conf, total);
+	r->alike = same_decisions(&own, &j->conf);
+	r->own = r->alike && own.memory_limit == j->conf.memory_limit && own.gc_threshold == j->conf.gc_threshold;
+	r->idle = j->conf.idle ? j->conf.idle : j->conf.release_lock ? "release_lock_on_cudamalloc" : NULL;
 	if (j->conf.async)
 		r->kind = WHATIF_POOL;
 	free(text);
@@ -208,7 +224,7 @@ static int make_jobs(struct whatif *w, struct jobs *jobs, const struct whatif_op
 		/* What is compared with: the own settings, from the same start as the others. */
 		if (add_job(w, jobs, &w->base[i], t, o, w->own_conf, WHATIF_CACHING, e))
 			return -1;
-		w->base[i].own = false;
+		w->base[i].alike = false;
 	}
 	return 0;
 }

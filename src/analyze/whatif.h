@@ -39,6 +39,7 @@ struct whatif_trace { /* of one device */
 	uint64_t recorded_peak; /* reserved bytes as recorded, MODEL_UNKNOWN */
 	int64_t recorded_oom;   /* event of the first failure in the recording, -1: none */
 	uint64_t limit;         /* of reserved bytes, as garbage collection shows it; MODEL_UNKNOWN */
+	uint64_t available;     /* the most there can have been, as the first failure shows it; MODEL_UNKNOWN */
 	struct va_lesson *va;   /* where the driver put segments */
 };
 
@@ -65,6 +66,8 @@ struct whatif_run {
 	enum whatif_kind kind;
 	uint8_t device;
 	bool own;            /* the recording's own settings */
+	bool alike;          /* the same but for limits */
+	const char *idle;    /* a key that has no effect on the figures, NULL */
 	uint64_t device_mem; /* MODEL_UNKNOWN: nothing limits it */
 	uint64_t reserved_peak, allocated_peak, requested_peak, lower_bound; /* MODEL_UNKNOWN if there is no such figure */
 	uint64_t device_allocs, device_frees, retries, ooms;

@@ -189,6 +189,8 @@ static uint64_t least_arena(const struct whatif_trace *t)
 	while (!fits(a, t, life, 0, high))
 		high += high / 4 + GMA_SIM_GRANULE;
 	for (i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+		if (high > low && fits(a, t, life, shorter[i], low))
+			high = low;
 		step = round_up(low / 256, GMA_SIM_GRANULE);
 		for (mid = low; high - mid > step && mid < high; ) {
 			uint64_t half = mid + round_up((high - mid) / 2, GMA_SIM_GRANULE);

@@ -156,7 +156,8 @@ static void compile(struct whatif_trace *t, const struct model *m, uint8_t devic
 	struct compiler k = {.t = t, .f = f, .c = &m->ev, .d = {.m = m}, .probe = probe};
 	enum gms_level level = live_level(m, device);
 
-	*t = (struct whatif_trace){.m = m, .device = device, .recorded_peak = MODEL_UNKNOWN, .recorded_oom = -1, .limit = limit};
+	*t = (struct whatif_trace){.m = m, .device = device, .recorded_peak = MODEL_UNKNOWN, .recorded_oom = -1,
+				    .limit = limit, .available = MODEL_UNKNOWN};
 	gma_sim_init(&k.d.sim, m->device[device].total);
 	k.slot_of = mem_alloc((m->ev.n + 1) * sizeof *k.slot_of);
 	memset(k.slot_of, 0xff, (m->ev.n + 1) * sizeof *k.slot_of);

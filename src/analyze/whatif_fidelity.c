@@ -273,6 +273,12 @@ static void take_empty(struct compiler *k, size_t from, size_t to)
 	compile_op(k, WHATIF_EMPTY, k->rows[from], 0);
 }
 
+/* What a request asks of the device. */
+static uint64_t asked(const struct gma_conf *c, uint64_t size)
+{
+	return gma_segment_size(c, gma_round_size(c, size));
+}
+
 /* Memory goes back from row `from` on, and row i is the next alloc or fail. Was it that request that
  * flushed the cache? If not, the program emptied it. */
 static bool flushed_by(struct compiler *k, size_t from, size_t back_end, size_t i)
@@ -298,8 +304,7 @@ static bool flushed_by(struct compiler *k, size_t from, size_t back_end, size_t 
 	if (stacks || gma_core_conf(k->d.core)->gc_threshold > 0)
 		return true;
 	/* A refusal makes sense only if granting would have exceeded everything that was ever held. */
-	return k->reserved + gma_segment_size(gma_core_conf(k->d.core), gma_round_size(gma_core_conf(k->d.core), q.size)) >
-	       k->reserved_max;
+	return k->reserved + asked(gma_core_conf(k->d.core), q.size) > k->reserved_max;
 }
 
 /* Segments come or go at row i. Returns the first row after the window. */
@@ -446,9 +451,11 @@ static size_t take_row(struct compiler *k, size_t i)
 	}
 }
 
-static void find_reserved_max(struct compiler *k)
+/* The most reserved at once, and the most that can have been there: less than what the first failure asked for
+ * on top of what was held then. */
+static void find_reserved_max(struct compiler *k, const struct gma_conf *own)
 {
-	uint64_t now = k->reserved;
+	uint64_t now = k->reserved, available = MODEL_UNKNOWN;
 	size_t i;
 
 	k->reserved_max = now;
@@ -456,7 +463,11 @@ static void find_reserved_max(struct compiler *k)
 		now += compile_reserved(k->c, k->rows[i]);
 		if (now > k->reserved_max && now < INT64_MAX)
 			k->reserved_max = now;
+		if (available == MODEL_UNKNOWN && is(k, i, BLOCK(FAIL)) && now < INT64_MAX && k->c->size[k->rows[i]] < GMA_TOO_MUCH)
+			available = now + asked(own, k->c->size[k->rows[i]]) - 1;
 	}
+	if (available != MODEL_UNKNOWN && available >= k->reserved_max)
+		k->t->available = available;
 }
 
 void compile_blocks(struct compiler *k, const struct gma_conf *own, uint64_t limit)
@@ -472,7 +483,7 @@ void compile_blocks(struct compiler *k, const struct gma_conf *own, uint64_t lim
 	k->quiet = true;
 	whatif_adopt(&k->d, k->t);
 	k->quiet = false;
-	find_reserved_max(k);
+	find_reserved_max(k, own);
 	k->t->recorded_peak = k->reserved_max;
 	for (i = 0; i < k->n && !(k->probe && k->f->matched < k->f->events); i = next) {
 		next = take_row(k, i);

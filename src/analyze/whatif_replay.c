@@ -3,6 +3,7 @@
  * The replay ends where the program would have: at the first request that fails, unless that
  * request failed in the recording too (then the program is known to have gone on).
  */
+#include "alloc/core_region.h"
 #include "analyze/whatif_device.h"
 #include "analyze/whatif_va.h"
 #include "base/mem.h"
@@ -14,6 +15,8 @@ struct replay {
 	struct whatif_run *r;
 	struct whatif_device d;
 	struct va *va;
+	struct gma_region *region; /* growth:False */
+	uint64_t taken;            /* by it; 0: nothing was taken at the start */
 	uint32_t row;              /* being replayed */
 	uint64_t peak;             /* reserved, as last seen */
 };
@@ -137,28 +140,37 @@ static void conclude(struct replay *p)
 	const struct gma_stats *s = gma_core_stats(p->d.core);
 	struct whatif_run *r = p->r;
 
-	r->reserved_peak = (uint64_t)s->reserved_bytes[GMA_STAT_ALL].peak;
+	r->reserved_peak = p->taken ? p->taken : (uint64_t)s->reserved_bytes[GMA_STAT_ALL].peak;
 	r->allocated_peak = (uint64_t)s->allocated_bytes[GMA_STAT_ALL].peak;
 	r->requested_peak = (uint64_t)s->requested_bytes[GMA_STAT_ALL].peak;
-	r->device_allocs = s->num_device_alloc;
-	r->device_frees = s->num_device_free;
+	r->device_allocs = p->taken ? 1 : s->num_device_alloc;
+	r->device_frees = p->taken ? 0 : s->num_device_free;
 	r->retries = s->num_alloc_retries;
 }
 
-static uint64_t limit_of(const struct gma_conf *c, uint64_t total)
+/* growth:False takes its memory now. False: the device does not have it. */
+static bool take_region(struct replay *p, const struct gma_conf *conf, struct gma_backend *be)
 {
-	uint64_t limit = c->memory_limit;
+	struct gma_backend device = *be;
+	uint64_t bytes = conf->memory_limit != GMA_UNLIMITED ? conf->memory_limit : gma_region_usual(p->d.sim.capacity);
 
-	if (c->has_fraction && c->memory_fraction < 1 && (uint64_t)(c->memory_fraction * (double)total) < limit)
-		limit = (uint64_t)(c->memory_fraction * (double)total);
-	return limit;
+	if (!gma_region_create(&p->region, &device, bytes, be)) {
+		p->taken = gma_region_size(p->region);
+		return true;
+	}
+	p->r->ooms = 1;
+	p->r->first_oom_size = bytes;
+	snprintf(p->r->oom_text, sizeof p->r->oom_text, "the device does not give the %llu bytes that are to be taken at the start",
+		 (unsigned long long)bytes);
+	return false;
 }
 
-static void begin(struct replay *p, const struct gma_conf *conf)
+/* False: the program does not even begin. */
+static bool begin(struct replay *p, const struct gma_conf *conf)
 {
 	const struct model *m = p->t->m;
 	/* Under its own settings a late recording starts from the segments that were really there. */
-	bool adopt = p->r->own && p->t->n_initial && m->n_segments;
+	bool adopt = p->r->alike && conf->growth && p->t->n_initial && m->n_segments;
 	struct gma_backend be;
 
 	gma_sim_init(&p->d.sim, p->r->device_mem);
@@ -171,11 +183,19 @@ static void begin(struct replay *p, const struct gma_conf *conf)
 	p->d.pools = mem_zalloc(m->n_pools, sizeof *p->d.pools);
 	p->d.blocks = mem_zalloc(p->t->n_slots + 1, sizeof *p->d.blocks);
 	p->va = va_new(p->t->va, adopt ? (uint32_t)m->n_initial : 0);
+	if (!conf->growth && !take_region(p, conf, &be))
+		return false;
 	gma_core_create(&p->d.core, conf, &be);
-	gma_core_set_limit(p->d.core, limit_of(conf, p->r->device_mem));
+	gma_core_set_limit(p->d.core, p->taken && p->taken < conf->memory_limit ? p->taken : conf->memory_limit);
 	if (adopt)
 		whatif_adopt(&p->d, p->t);
 	look_at_peak(p);
+	return true;
+}
+
+static uint64_t reserved(const struct replay *p)
+{
+	return p->taken ? p->taken : gma_core_reserved(p->d.core);
 }
 
 void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, struct whatif_run *r,
@@ -183,21 +203,24 @@ void whatif_replay(const struct whatif_trace *t, const struct gma_conf *conf, st
 {
 	struct replay p = {.t = t, .r = r};
 	struct whatif_curve curve;
+	bool begun;
 	size_t i;
 
 	whatif_curve_begin(&curve, axis);
 	r->lower_bound = t->lower_bound;
-	begin(&p, conf);
-	for (i = 0; i < t->n; i++) {
+	begun = begin(&p, conf);
+	for (i = 0; begun && i < t->n; i++) {
 		if (i < t->n_initial && p.d.blocks[t->ops[i].slot])
 			continue; /* adopted */
 		if (!step(&p, &t->ops[i]))
 			break;
-		whatif_curve_put(&curve, t, t->ops[i].row, gma_core_reserved(p.d.core));
+		whatif_curve_put(&curve, t, t->ops[i].row, reserved(&p));
 	}
-	r->curve = whatif_curve_end(&curve, i == t->n);
-	conclude(&p);
+	r->curve = whatif_curve_end(&curve, begun && i == t->n);
+	if (begun)
+		conclude(&p);
 	gma_core_destroy(p.d.core);
+	gma_region_destroy(p.region);
 	va_delete(p.va);
 	free(p.d.pools);
 	free(p.d.blocks);

@@ -36,6 +36,10 @@ static void first_oom(cJSON *o, const struct whatif_run *r, const struct model *
 	else
 		cJSON_AddNullToObject(o, "first_oom_stack");
 	json_text(o, "oom_reason", r->oom_text);
+	if (r->idle)
+		cJSON_AddStringToObject(o, "without_effect", r->idle);
+	else
+		cJSON_AddNullToObject(o, "without_effect");
 }
 
 static void run(cJSON *list, const struct whatif_run *r, const struct model *m)
@@ -74,6 +78,7 @@ static void recorded_oom(cJSON *root, const struct whatif *w)
 	o = json_object(root, "recorded_oom");
 	json_u64(o, "device", w->traces[i].device);
 	json_i64(o, "event", w->traces[i].recorded_oom);
+	json_u64(o, "available", w->traces[i].available);
 }
 
 void whatif_json(FILE *f, const struct whatif *w, const struct model *m)

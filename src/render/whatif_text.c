@@ -3,6 +3,8 @@
 #include "render/whatif_out.h"
 #include <math.h>
 
+#define REASONS 4 /* told in full */
+
 static void fidelity(struct page *p, const struct whatif_fidelity *f)
 {
 	struct text t = {0};
@@ -69,13 +71,13 @@ static void reasons(struct page *p, const struct whatif *w, const struct model *
 {
 	struct text t = {0};
 	char event[TEXT_SIZE_MAX];
-	size_t i, n;
+	size_t i, n, told = 0;
 
 	for (i = 0; i < w->n_runs; i++) {
 		const struct whatif_run *r = &w->runs[i];
 		const uint32_t *frames;
 
-		if (!r->oom_text[0])
+		if (!r->oom_text[0] || told++ >= REASONS)
 			continue;
 		t.n = 0;
 		text_printf(&t, "%s", *r->conf ? r->conf : "(default)");
@@ -87,6 +89,11 @@ static void reasons(struct page *p, const struct whatif *w, const struct model *
 		text_printf(&t, ": %s", r->oom_text);
 		page_paragraph(p, INK_PLAIN, "! ", t.s);
 	}
+	if (told > REASONS) {
+		t.n = 0;
+		text_printf(&t, "%zu more run out of memory; --format json says where and why.", told - REASONS);
+		page_paragraph(p, INK_PLAIN, "! ", t.s);
+	}
 	text_free(&t);
 }
 
@@ -94,18 +101,29 @@ static void reasons(struct page *p, const struct whatif *w, const struct model *
 static void caveats(struct page *p, const struct whatif *w)
 {
 	struct text t = {0};
-	char event[TEXT_SIZE_MAX];
-	size_t i;
+	char event[TEXT_SIZE_MAX], bytes[TEXT_SIZE_MAX];
+	size_t per_trace = w->n_runs / w->n_traces, i;
 
+	for (i = 0; i < per_trace; i++) {
+		if (!w->runs[i].idle || w->runs[i].kind != WHATIF_CACHING)
+			continue;
+		t.n = 0;
+		text_printf(&t, "%s has no effect on what is predicted here.", w->runs[i].idle);
+		page_paragraph(p, INK_DIM, "  ", t.s);
+		break;
+	}
 	if (w->traces[0].n_initial)
 		page_paragraph(p, INK_DIM, "  ", "The recording began late: what was allocated before is taken as requested at its start.");
 	for (i = 0; i < w->n_traces; i++) {
 		if (w->traces[i].recorded_oom < 0)
 			continue;
 		t.n = 0;
-		text_printf(&t, "GPU %u ran out of memory in the recording, at event %s: what the program would have asked for instead of what "
-			    "it did from there on is not known, and settings that avoid that may need more than is predicted.",
-			    w->traces[i].device, text_count(event, (uint64_t)w->traces[i].recorded_oom));
+		text_printf(&t, "GPU %u ran out of memory in the recording, at event %s", w->traces[i].device,
+			    text_count(event, (uint64_t)w->traces[i].recorded_oom));
+		if (w->traces[i].available != MODEL_UNKNOWN && w->runs[i * per_trace].device_mem == w->traces[i].available)
+			text_printf(&t, ", so it is taken to have no more than %s", text_bytes(bytes, w->traces[i].available));
+		text_puts(&t, ". What the program would have asked for instead of what it did from there on is not known: settings "
+			      "that avoid the failure may need more than is predicted.");
 		page_paragraph(p, INK_DIM, "  ", t.s);
 	}
 	text_free(&t);

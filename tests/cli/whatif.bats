@@ -137,6 +137,41 @@ predict() { # FILE: one line per real run
 	[[ "$output" == *"--device-mem"* ]]
 }
 
+@test "the JSON has every member that is promised" {
+	gpumemsnap whatif -f json -m $total -c '' -c per_process_memory_fraction:0.0115 "$data/mix1.pickle.gz" >out
+	jq -e --arg file "$data/mix1.pickle.gz" '.format == "gpumemsnap-whatif" and .version == 1 and .file == $file' out
+	jq -e '(["conf","device_mem","reserved_peak","allocated_peak","requested_peak","device_allocs","device_frees","retries","ooms",
+		"first_oom_event","first_oom_size","fragmentation_at_peak","lower_bound"] - (.runs[0] | keys)) == []' out
+	jq -e '.fidelity == {"events":37530,"matched":37530,"first_mismatch":null}' out
+	jq -e '.runs[0] | .device_mem == 150109880320 and .first_oom_event == null and .first_oom_size == null' out
+	jq -e '.runs[1] | .ooms == 1 and .first_oom_event == 34812 and .first_oom_size == 48234496' out
+	jq -e '.recommended | has("conf") and has("saves_bytes")' out
+}
+
+@test "a recorded out of memory: which setting would have avoided it" {
+	run gpumemsnap whatif "$data/../torch/oom.pickle.gz"
+	output=$(tr -s ' \n' ' ' <<<"$output")
+	[[ "$output" == *'GPU 0 ran out of memory in the recording, at event 408, so it is taken to have no more than 2.81 GiB.'* ]]
+	[[ "$output" == *'> set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: it avoids the out of memory'* ]]
+	gpumemsnap whatif -f json -c '' "$data/../torch/oom.pickle.gz" >out
+	# As torch itself counted.
+	[ "$(jq -c '.runs[0] | [.ooms,.retries,.device_allocs,.device_frees,.reserved_peak,.allocated_peak]' out)" = '[1,1,117,0,2988441600,2862612480]' ]
+	[ "$(jq -c '[.runs[0].first_oom_event, .recorded_oom.event]' out)" = '[408,408]' ]
+}
+
+@test "a key without effect is named" {
+	run gpumemsnap whatif -c graph_capture_record_stream_reuse:True "$data/../torch/streams.pickle.gz"
+	[[ "$output" == *'graph_capture_record_stream_reuse has no effect on what is predicted here.'* ]]
+	run gpumemsnap whatif -c max_split_size_mb:32,expandable_segments:False "$data/../torch/streams.pickle.gz"
+	[[ "$output" != *'no effect'* ]]
+}
+
+@test "growth:False takes the pool at the start, and says if that is too little or too much" {
+	gpumemsnap whatif -f json -m 4GiB -c growth:False,memory_limit:2GiB -c growth:False,memory_limit:1700MiB -c growth:False,memory_limit:5GiB \
+		"$data/mix1.pickle.gz" | jq -c '[.runs[] | [.reserved_peak, .device_allocs, .ooms]]' >out
+	[ "$(<out)" = '[[2147483648,1,0],[1782579200,1,1],[0,0,1]]' ]
+}
+
 @test "a recording of plain driver calls is replayed too" {
 	cat >s.json <<-'J'
 	{"format":"gpumemsnap","version":1,"meta":{"command":"./app","complete":true,"history":"complete"},

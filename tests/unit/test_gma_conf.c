@@ -26,7 +26,7 @@ static void all_keys_are_read(void **state)
 	assert_int_equal(c.max_split_size, 64 * MIB);
 	assert_int_equal(c.max_non_split_rounding, 30 * MIB);
 	assert_true(c.gc_threshold == 0.8 && c.memory_fraction == 0.0135 && c.has_fraction);
-	assert_true(c.expandable && c.release_lock && c.reject_early && !c.growth && !c.async);
+	assert_true(c.expandable && c.release_lock && !strcmp(c.idle, "pinned_num_register_threads") && !c.growth && !c.async);
 	assert_int_equal(c.large_segment_size, 40 * MIB);
 	assert_int_equal(c.memory_limit, 3 * GIB / 2);
 }

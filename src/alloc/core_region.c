@@ -1,11 +1,13 @@
-/* region.c: growth:False: one range of the device, taken at the start; segments are cut out of it.
+/* core_region.c: growth:False: one range of the device, taken at the start; segments are cut out of it.
  *
  * The cutting is done by a second core: its only segment is the range, its requests are whole
  * segments, multiples of 2 MiB. Its own device refuses everything, so the range never grows.
  * Expandable segments make no sense inside it and are not offered.
  */
-#include "alloc/face.h"
-#include <stdlib.h>
+#include "alloc/core_region.h"
+#include "alloc/core.h"
+#include "alloc/core_addr.h"
+#include <string.h>
 
 struct gma_region {
 	struct gma_core *core;
@@ -90,8 +92,11 @@ static void region_event_destroy(void *ctx, uint64_t event)
 static int region_info(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	struct gma_region *r = ctx;
+	int e = r->below.device_info(r->below.ctx, free_bytes, total_bytes);
 
-	return r->below.device_info(r->below.ctx, free_bytes, total_bytes);
+	if (!e)
+		*free_bytes += r->size - gma_core_active(r->core); /* what is not cut yet */
+	return e;
 }
 
 static void *region_page_get(void *ctx, size_t bytes)
@@ -126,7 +131,7 @@ static void fill(struct gma_backend *b, struct gma_region *r)
 
 int gma_region_create(struct gma_region **out, const struct gma_backend *below, uint64_t bytes, struct gma_backend *b)
 {
-	struct gma_region *r = calloc(1, sizeof *r);
+	struct gma_region *r = below->page_get(below->ctx, sizeof *r);
 	struct gma_backend inner;
 	struct gma_conf conf;
 	int e;
@@ -134,7 +139,9 @@ int gma_region_create(struct gma_region **out, const struct gma_backend *below, 
 	*out = r;
 	if (!r)
 		return GMA_NO_HOST_MEMORY;
+	memset(r, 0, sizeof *r);
 	r->below = *below;
+	r->cut.be = &r->below;
 	r->size = bytes & ~(GMA_SEGMENT_ROUND - 1);
 	if (!r->size)
 		return GMA_INVALID_VALUE;
@@ -152,11 +159,24 @@ int gma_region_create(struct gma_region **out, const struct gma_backend *below, 
 
 void gma_region_destroy(struct gma_region *r)
 {
+	struct gma_backend below;
+
 	if (!r)
 		return;
 	gma_core_destroy(r->core);
 	if (r->addr)
 		r->below.segment_free(r->below.ctx, r->addr, r->size);
 	gma_addr_free(&r->cut);
-	free(r);
+	below = r->below;
+	below.page_put(below.ctx, r, sizeof *r);
+}
+
+uint64_t gma_region_size(const struct gma_region *r)
+{
+	return r->size;
+}
+
+uint64_t gma_region_usual(uint64_t free_bytes)
+{
+	return free_bytes - free_bytes / 16;
 }

@@ -1,6 +1,7 @@
-/* addr.c: open addressing, at most half full; deletion shifts back, so that no tombstones gather. */
-#include "alloc/addr.h"
-#include <sys/mman.h>
+/* core_addr.c: open addressing, at most half full; deletion shifts back, so that no tombstones gather. */
+#include "alloc/core_addr.h"
+#include "gpumemalloc.h"
+#include <string.h>
 
 enum { FIRST_SLOTS = 1024 };
 
@@ -10,19 +11,19 @@ static size_t home(const struct gma_addr *a, uint64_t addr)
 	return (size_t)((addr >> 9) * 0x9e3779b97f4a7c15ull >> 20) & a->mask;
 }
 
-static struct gma_addr_slot *new_slots(size_t n)
+static struct gma_addr_slot *new_slots(const struct gma_backend *be, size_t n)
 {
-	void *p = mmap(NULL, n * sizeof(struct gma_addr_slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = be->page_get(be->ctx, n * sizeof(struct gma_addr_slot));
 
-	return p == MAP_FAILED ? NULL : p;
+	return p ? memset(p, 0, n * sizeof(struct gma_addr_slot)) : NULL;
 }
 
 bool gma_addr_grow(struct gma_addr *a)
 {
-	struct gma_addr bigger = {.mask = a->slot ? 2 * a->mask + 1 : FIRST_SLOTS - 1};
+	struct gma_addr bigger = {.be = a->be, .mask = a->slot ? 2 * a->mask + 1 : FIRST_SLOTS - 1};
 	size_t i;
 
-	bigger.slot = new_slots(bigger.mask + 1);
+	bigger.slot = new_slots(a->be, bigger.mask + 1);
 	if (!bigger.slot)
 		return false;
 	for (i = 0; a->slot && i <= a->mask; i++)
@@ -78,6 +79,6 @@ struct gma_block *gma_addr_take(struct gma_addr *a, uint64_t addr)
 void gma_addr_free(struct gma_addr *a)
 {
 	if (a->slot)
-		munmap(a->slot, (a->mask + 1) * sizeof *a->slot);
-	*a = (struct gma_addr){0};
+		a->be->page_put(a->be->ctx, a->slot, (a->mask + 1) * sizeof *a->slot);
+	*a = (struct gma_addr){.be = a->be};
 }

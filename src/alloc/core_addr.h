@@ -1,17 +1,19 @@
-/* addr.h: from the address of a live block to its record. Only the face uses it, under its lock. */
-#ifndef ALLOC_ADDR_H
-#define ALLOC_ADDR_H
+/* core_addr.h: from the address of a live block to its record. Callers serialise. */
+#ifndef ALLOC_CORE_ADDR_H
+#define ALLOC_CORE_ADDR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct gma_backend;
 struct gma_block;
 struct gma_addr_slot {
 	uint64_t addr; /* 0: empty */
 	struct gma_block *block;
 };
-struct gma_addr { /* starts as {0} */
+struct gma_addr { /* starts with its backend alone */
+	const struct gma_backend *be; /* whose pages it is in */
 	struct gma_addr_slot *slot;
 	size_t n, mask; /* mask + 1 slots; 0: none yet */
 };
