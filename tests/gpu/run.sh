@@ -161,6 +161,10 @@ fi
 
 say "$SECONDS s so far"
 
+# --- other frameworks -----------------------------------------------------------------------
+. "$here/frameworks.sh"
+say "$SECONDS s so far"
+
 # --- what it costs --------------------------------------------------------------------------
 least() { # COMMAND…: the smallest figure of three runs
 	for _ in 1 2 3; do timeout 60 "$@" 2>>cost.err; done | grep -E '^[0-9.]+$' | sort -n | head -n 1

@@ -64,6 +64,27 @@ static void jax_is_named_with_its_share_and_its_settings(void **state)
 	free(advice);
 }
 
+static void tensorflow_and_rmm_are_named_too(void **state)
+{
+	char *s, *advice;
+
+	(void)state;
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x1000, .size = 93 * GIB,
+	    .stack = from("/venv/tensorflow/libtensorflow_cc.so.2"));
+	s = said("TensorFlow reserved 93.00 GiB, 93 % of GPU 0");
+	advice = said("TF_FORCE_GPU_ALLOW_GROWTH=true");
+	assert_true(s && advice);
+	free(s);
+	free(advice);
+	m.linked = false;
+	m.ev.stack[0] = from("/venv/lib/librmm.so");
+	s = said("RMM reserved 93.00 GiB");
+	advice = said("rmm.reinitialize(");
+	assert_true(s && advice);
+	free(s);
+	free(advice);
+}
+
 static void a_programs_own_large_buffer_is_no_pool(void **state)
 {
 	(void)state;
@@ -92,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest pool_verdict[] = {
 		TEST(jax_is_named_with_its_share_and_its_settings),
+		TEST(tensorflow_and_rmm_are_named_too),
 		TEST(a_programs_own_large_buffer_is_no_pool),
 		TEST(small_shares_and_known_insides_are_not_pools),
 		TEST(a_frameworks_history_says_more_than_this),
