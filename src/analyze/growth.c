@@ -9,6 +9,9 @@
 #define MAX_SAMPLES 48
 #define MIN_SAMPLES 6
 #define MIN_RISES   4
+#define MAX_TRACKS  20000 /* stacks, those that hold most at the end: what is smaller than that is no trouble */
+
+_Static_assert(MAX_SAMPLES <= 64, "a bit per sample");
 
 struct track { /* one stack, at every sample; first differences, then values */
 	uint32_t stack;
@@ -26,7 +29,7 @@ struct sampling {
 	double x[MAX_SAMPLES];
 	size_t n;
 	struct track *tracks;
-	size_t n_tracks, cap_tracks;
+	size_t n_tracks;
 	uint32_t *place; /* of a stack in tracks, plus one */
 	uint64_t last;   /* live at the last sample */
 	uint64_t passing[3]; /* bytes taken and given back between two samples, by third */
@@ -98,22 +101,51 @@ static size_t first_at_or_after(const struct sampling *s, size_t row)
 
 static void hold(struct sampling *s, size_t row, size_t from, size_t to)
 {
-	uint32_t stack = s->m->ev.stack[row];
-	struct track *t;
+	struct track *t = &s->tracks[s->place[s->m->ev.stack[row]] - 1];
 
-	if (!s->place[stack]) {
-		t = VEC_PUSH(s->tracks, s->n_tracks, s->cap_tracks);
-		memset(t, 0, sizeof *t);
-		t->stack = stack;
+	if (t->first_row > row)
 		t->first_row = (uint32_t)row;
-		s->place[stack] = (uint32_t)s->n_tracks;
-	}
-	t = &s->tracks[s->place[stack] - 1];
 	t->bytes[from] += (int64_t)s->m->ev.size[row];
 	t->bytes[to] -= (int64_t)s->m->ev.size[row];
 	t->count[from]++;
 	t->kept += s->m->ev.peer[row] == MODEL_NO_PEER ? (int64_t)s->m->ev.size[row] : 0;
 	t->count[to]--;
+}
+
+struct candidate { /* a stack with blocks that outlive a sample */
+	uint64_t samples; /* bit per sample before which such a block began */
+	uint64_t bytes;   /* at the last sample */
+	uint32_t stack;
+};
+
+static int most_at_the_end(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* The stacks to be tracked: their blocks began in enough places, and they hold something at the end. */
+static void choose_tracks(struct sampling *s, struct candidate *of_stack)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < s->m->stacks.n; i++)
+		if (of_stack[i].bytes && __builtin_popcountll(of_stack[i].samples) >= MIN_RISES) {
+			of_stack[n] = of_stack[i];
+			of_stack[n++].stack = (uint32_t)i;
+		}
+	if (n > MAX_TRACKS)
+		qsort(of_stack, n, sizeof *of_stack, most_at_the_end);
+	s->n_tracks = n < MAX_TRACKS ? n : MAX_TRACKS;
+	s->tracks = mem_zalloc(s->n_tracks, sizeof *s->tracks);
+	for (i = 0; i < s->n_tracks; i++) {
+		s->tracks[i].stack = of_stack[i].stack;
+		s->tracks[i].first_row = UINT32_MAX;
+		s->place[of_stack[i].stack] = (uint32_t)i + 1;
+	}
 }
 
 /* Most blocks live between two samples and are passed over after one comparison. The others are
@@ -125,7 +157,7 @@ static void sample(struct sampling *s)
 		uint32_t row, from;
 	} *kept = NULL;
 	size_t row, next = 0, n = 0, cap = 0, i;
-	uint32_t *blocks = mem_zalloc(s->m->stacks.n, sizeof *blocks); /* by stack */
+	struct candidate *of_stack = mem_zalloc(s->m->stacks.n, sizeof *of_stack);
 
 	for (row = 0; row < c->n; row++) {
 		while (next < s->n && s->at[next] < row)
@@ -139,12 +171,14 @@ static void sample(struct sampling *s)
 			continue;
 		}
 		*VEC_PUSH(kept, n, cap) = (struct kept){(uint32_t)row, (uint32_t)next};
-		blocks[c->stack[row]]++;
+		of_stack[c->stack[row]].samples |= 1ull << next;
+		of_stack[c->stack[row]].bytes += c->peer[row] > s->at[s->n - 1] ? c->size[row] : 0;
 	}
+	choose_tracks(s, of_stack);
 	for (i = 0; i < n; i++)
-		if (blocks[c->stack[kept[i].row]] >= MIN_RISES)
+		if (s->place[c->stack[kept[i].row]])
 			hold(s, kept[i].row, kept[i].from, first_at_or_after(s, c->peer[kept[i].row]));
-	free(blocks);
+	free(of_stack);
 	free(kept);
 }
 

@@ -6,6 +6,8 @@
 #include "render/json_out.h"
 #include <math.h>
 
+#define FINDINGS 1000 /* rows of a list of findings, at least */
+
 static void stack_rows(cJSON *list, const struct model *m, const struct live *l, size_t top)
 {
 	size_t i;
@@ -90,11 +92,17 @@ static void amounts(cJSON *device, const struct model *m, const struct report_de
 	json_u64(device, "live_blocks_end", d->t->live_blocks);
 }
 
-static void leak_rows(cJSON *list, const struct model *m, const struct leak_row *rows, size_t n, bool kinds)
+/* Findings are told in full, but for a file with a million of them. */
+static size_t findings(size_t top)
+{
+	return !top || top > FINDINGS ? top : FINDINGS;
+}
+
+static void leak_rows(cJSON *list, const struct model *m, const struct leak_row *rows, size_t n, bool kinds, size_t top)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && (!top || i < top); i++) {
 		cJSON *o = json_item(list);
 
 		if (kinds)
@@ -108,25 +116,26 @@ static void leak_rows(cJSON *list, const struct model *m, const struct leak_row 
 	}
 }
 
-static void leaks(cJSON *device, const struct model *m, const struct report_device *d)
+static void leaks(cJSON *device, const struct model *m, const struct report_device *d, size_t top)
 {
 	static const char *const basis[] = {"live at the end", "growing", "unreliable"};
 	const char *doubt = leak_doubt(m, d->device);
 
-	leak_rows(json_array(device, "leaks"), m, d->leaks.rows, d->leaks.n, false);
-	leak_rows(json_array(device, "leaks_apart"), m, d->leaks.apart, d->leaks.n_apart, true);
+	leak_rows(json_array(device, "leaks"), m, d->leaks.rows, d->leaks.n, false, top);
+	leak_rows(json_array(device, "leaks_apart"), m, d->leaks.apart, d->leaks.n_apart, true, top);
 	json_text(device, "leaks_basis", basis[d->leaks.basis]);
 	json_text(device, "leaks_doubt", doubt);
 	json_u64(device, "leaked_bytes", doubt ? MODEL_UNKNOWN : d->leaks.bytes);
 	json_u64(device, "leaked_count", doubt ? MODEL_UNKNOWN : d->leaks.count);
 }
 
-static void ooms(cJSON *device, const struct model *m, const struct report_device *d)
+static void ooms(cJSON *device, const struct model *m, const struct report_device *d, size_t top)
 {
 	cJSON *list = json_array(device, "ooms");
 	size_t i;
 
-	for (i = 0; i < d->ooms.n; i++) {
+	json_u64(device, "ooms_count", d->ooms.n);
+	for (i = 0; i < d->ooms.n && (!top || i < top); i++) {
 		const struct oom *x = &d->ooms.v[i];
 		cJSON *o = json_item(list);
 
@@ -338,7 +347,7 @@ static void group(cJSON *device, const char *key, const struct model *m, const s
 	}
 }
 
-static void survivors(cJSON *device, const struct model *m, const struct survivors *s)
+static void survivors(cJSON *device, const struct model *m, const struct survivors *s, size_t top)
 {
 	cJSON *o;
 
@@ -351,7 +360,7 @@ static void survivors(cJSON *device, const struct model *m, const struct survivo
 	json_u64(o, "phases", s->steps.n);
 	json_u64(o, "bytes", s->live.bytes);
 	json_u64(o, "count", s->live.count);
-	stack_rows(json_array(o, "stacks"), m, &s->live, 0);
+	stack_rows(json_array(o, "stacks"), m, &s->live, top);
 }
 
 static void one_device(cJSON *list, const struct report *r, const struct report_device *d,
@@ -370,14 +379,14 @@ static void one_device(cJSON *list, const struct report *r, const struct report_
 	json_text(o, "level", d->t->level == GMS_FRAMEWORK ? "framework" : "driver");
 	kinds(o, d->t);
 	amounts(o, m, d);
-	leaks(o, m, d);
-	ooms(o, m, d);
+	leaks(o, m, d, findings(opt->top));
+	ooms(o, m, d, findings(opt->top));
 	anomalies(o, m, d);
 	anomaly_stacks(o, m, d, opt->top);
 	stack_rows(json_array(o, "peak_stacks"), m, m->history == HISTORY_NONE ? &(struct live){0} : &d->peak,
 	           opt->top);
 	stack_rows(json_array(o, "live_stacks"), m, &d->end, opt->top);
-	survivors(o, m, &d->survivors);
+	survivors(o, m, &d->survivors, findings(opt->top));
 	growth(o, m, &d->growth);
 	fragmentation(o, m, d);
 	pinned(o, m, d, opt->top);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 struct report_json_options {
-	size_t top; /* rows per list that is not a list of findings (peak, groups); 0: all */
+	size_t top; /* rows per list; of findings (leaks, failures, survivors) at least 1,000; 0: all */
 };
 void report_json(FILE *f, const struct report *reports, size_t n, const struct report_json_options *o);
 
