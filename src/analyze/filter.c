@@ -80,12 +80,51 @@ static bool fits(enum key key, enum op op)
 	return key == KEY_SIZE ? op < OP_MATCH : op == OP_EQ || op == OP_NE;
 }
 
+static bool is_kind(const char *s, size_t n)
+{
+	unsigned k;
+
+	for (k = 0; k < GMS_KINDS; k++)
+		if (strlen(gms_kind_info[k].name) == n && !strncmp(s, gms_kind_info[k].name, n))
+			return true;
+	return false;
+}
+
+static bool is_number(const char *s, size_t n)
+{
+	char *end;
+
+	if (!n || *s < '0' || *s > '9')
+		return false;
+	strtoull(s, &end, 0);
+	return end == s + n;
+}
+
+/* Devices and streams are numbers, kinds have names: anything else between the bars is a slip. */
+static int check_list(const struct condition *c, const char *text, struct err *e)
+{
+	const char *v = c->value;
+	size_t n;
+
+	for (;; v += n + 1) {
+		n = strcspn(v, "|");
+		if (c->key == KEY_KIND ? !is_kind(v, n) : !is_number(v, n))
+			return err_set(e, ERR_USAGE, NULL, -1, "filter '%s': '%.*s' is no %s", text, (int)n, v,
+			               c->key == KEY_KIND ? "kind of memory (device, async, managed, block, ...)"
+			                                  : "number");
+		if (!v[n])
+			return 0;
+	}
+}
+
 static int parse_value(struct condition *c, const char *text, struct err *e)
 {
 	char why[128];
 	int64_t ns;
 	int rc;
 
+	if (c->key == KEY_DEVICE || c->key == KEY_STREAM || c->key == KEY_KIND)
+		return check_list(c, text, e);
 	if (c->key == KEY_SIZE && !text_parse_bytes(c->value, &c->number))
 		return err_set(e, ERR_USAGE, NULL, -1, "filter '%s': '%s' is not a size", text, c->value);
 	if (c->key == KEY_TIME) {
@@ -409,5 +448,6 @@ void filter_apply(const struct filter *f, struct model *m)
 	for (i = 0; i < 256; i++)
 		m->device[i].present = false;
 	m->linked = false;
+	m->narrowed = true;
 	model_link(m);
 }

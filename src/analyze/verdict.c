@@ -85,6 +85,8 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 	if (a->peak == MODEL_UNKNOWN) {
 		text_printf(&t, " holds %s in %s live blocks; no history recorded: the peak is unknown",
 		            text_bytes(size, a->end), text_count(count, d->t->live_blocks));
+	} else if (!a->peak) {
+		text_puts(&t, " had nothing allocated at any time");
 	} else if (d->peak_event < 0) {
 		text_printf(&t, " was highest before the recording began, with %s",
 		            text_bytes(size, a->peak));
@@ -100,7 +102,7 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 		text_printf(&t, "; at the end %s %s live in %s block%s", text_bytes(size, a->end),
 		            d->t->live_blocks == 1 ? "is" : "are", text_count(count, d->t->live_blocks),
 		            d->t->live_blocks == 1 ? "" : "s");
-	else if (a->peak != MODEL_UNKNOWN)
+	else if (a->peak != MODEL_UNKNOWN && a->peak)
 		text_puts(&t, "; everything was given back at the end");
 	verdict_say(v, TONE_PLAIN, 90, "%s.", t.s);
 	text_free(&t);
@@ -236,8 +238,9 @@ void verdict_make(const struct report *r, struct verdict *out)
 
 	*out = (struct verdict){0};
 	if (!r->n)
-		verdict_say(out, TONE_WARNING, 100,
-		            "Nothing was recorded: there is no event and no memory in this file.");
+		verdict_say(out, TONE_WARNING, 100, "%s",
+		            r->m->narrowed ? "Nothing in this recording is what was asked for."
+		                           : "Nothing was recorded: there is no event and no memory in this file.");
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i];
 

@@ -242,9 +242,17 @@ void input_close(struct input *in)
 	in->n = 0;
 }
 
+/* A pipe would lose what is read, and whoever writes to it its reader. */
+static bool can_be_read_twice(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 size_t input_peek(const char *path, void *buf, size_t n)
 {
-	gzFile f = gzopen(path, "rbe"); /* reads plain files as they are */
+	gzFile f = can_be_read_twice(path) ? gzopen(path, "rbe") : NULL; /* reads plain files as they are */
 	int got = f ? gzread(f, buf, (unsigned)n) : 0;
 
 	if (f)

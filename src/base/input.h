@@ -21,7 +21,7 @@ int input_open(struct input *in, const char *path, struct err *e);
  * gzip, nothing beyond the end it had when it was opened. */
 int input_open_live(struct input *in, const char *path, struct err *e);
 void input_close(struct input *in);
-/* The first n bytes of a file at most, of what a gzip holds; returns how many. */
+/* The first n bytes of a regular file at most, of what a gzip holds; returns how many: 0 of a pipe. */
 size_t input_peek(const char *path, void *buf, size_t n);
 /* A reader that goes from front to back calls this every MiB or so: the bytes before `upto` may leave
  * memory (they stay reachable) and those behind it are fetched. */

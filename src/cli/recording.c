@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The program files that were asked about. */
@@ -107,7 +108,9 @@ int recording_read(struct model *m, const char *spool, int64_t until_ns, struct 
 bool recording_is_spool(const char *path)
 {
 	unsigned char start[8];
-	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+	bool file = strcmp(path, "-") != 0 && !stat(path, &st) && S_ISREG(st.st_mode); /* a pipe is read but once */
+	int fd = file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	struct input in = {.data = start, .n = sizeof start};
 	bool spool = fd >= 0 && pread(fd, start, sizeof start, 0) == sizeof start && spool_probe(&in);
 

@@ -195,6 +195,7 @@ struct model {
 
 	struct anomalies anomalies;
 	bool linked;
+	bool narrowed; /* to what somebody asked for: what is not here may be in the file */
 };
 
 void model_init(struct model *m, const char *file);

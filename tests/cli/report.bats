@@ -85,3 +85,48 @@ small="[10,0,0,4096,1000,0,1,0,0],[20,0,0,8192,500,0,1,0,0],[30,1,0,8192,0,0,0,0
 	snap "$small"
 	[ "$(cat s.json | gpumemsnap report -f json | jq '.snapshots[0].events')" = 3 ]
 }
+
+@test "a pipe with a name, and one of the shell, are read like a file" {
+	snap "$small"
+	mkfifo pipe
+	cat s.json >pipe &
+	run timeout 60 gpumemsnap report -f json pipe
+	wait
+	[ "$status" -eq 0 ]
+	[ "$(jq .snapshots[0].devices[0].requested.peak <<<"$output")" = 1500 ]
+	run timeout 60 gpumemsnap report -f json <(gzip <s.json)
+	[ "$status" -eq 0 ]
+	[ "$(jq .snapshots[0].devices[0].requested.peak <<<"$output")" = 1500 ]
+}
+
+@test "conditions that nothing can meet are refused, those that nothing meets are said" {
+	snap "$small"
+	for bad in 'device=x' 'device=-1' 'device=0|' 'stream=default' 'kind=nosuch' 'kind=device|nosuch' 'size=' 'time<x' 'function~('; do
+		run gpumemsnap report --where "$bad" s.json
+		echo "$bad: $output"
+		[ "$status" -eq 2 ]
+	done
+	run gpumemsnap report --device 7 s.json
+	[ "$status" -eq 0 ]
+	[[ $output == *"Nothing in this recording is what was asked for."* ]]
+	run gpumemsnap report --where 'kind=device|managed' --where 'stream=0x0|7' s.json
+	[ "$status" -eq 0 ]
+	[[ $output == *"needed at most"* ]]
+	run gpumemsnap report --to 1ns s.json
+	[ "$status" -eq 0 ]
+	[[ $output != *"0 B (before"* && $output != *"before the recording began, with 0 B"* ]]
+}
+
+@test "a request of host memory that failed is told of the host, not of a device" {
+	cat >s.json <<-J
+	{"format":"gpumemsnap","version":1,"meta":{"complete":true,"history":"complete"},
+	"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],
+	"ops":["device.alloc","pinned.fail"],"events":[
+	[1,0,0,4096,1000,0,0,0,0],
+	[2,1,null,0,5368709120,0,0,0,0]],
+	"failures":[[1,2,1000,16000000000]]}
+	J
+	run gpumemsnap report s.json
+	[[ $output == *"Host: a request of 5.00 GiB failed at event 0"*"memory of the host, none of the device"* ]]
+	[[ $output == *HOST*"FAILED ALLOCATIONS"* ]]
+}
