@@ -83,8 +83,9 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 
 	device_name(&t, r, d);
 	if (a->peak == MODEL_UNKNOWN) {
-		text_printf(&t, " holds %s in %s live blocks; no history recorded: the peak is unknown",
-		            text_bytes(size, a->end), text_count(count, d->t->live_blocks));
+		text_printf(&t, " holds %s in %s live block%s; no history recorded: the peak is unknown",
+		            text_bytes(size, a->end), text_count(count, d->t->live_blocks),
+		            d->t->live_blocks == 1 ? "" : "s");
 	} else if (!a->peak) {
 		text_puts(&t, " had nothing allocated at any time");
 	} else if (d->peak_event < 0) {
@@ -147,10 +148,11 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 			first = &l->rows[i];
 	}
 	if (first) {
+		double share = 100.0 * (double)first->bytes / (double)l->bytes;
+
 		verdict_place(&t, m, first->stack);
-		verdict_say(
-		    v, TONE_PLAIN, 70, "The largest part of it %s, %s (%.0f %%), was asked for by %s.", when,
-		    text_bytes(size, first->bytes), 100.0 * (double)first->bytes / (double)l->bytes, t.s);
+		verdict_say(v, TONE_PLAIN, 70, "The largest part of it %s, %s (%.*f %%), was asked for by %s.", when,
+		            text_bytes(size, first->bytes), share < 2 ? 1 : 0, share, t.s);
 		text_free(&t);
 	}
 	if (stackless * 4 > l->bytes && older_stackless(m, d) * 2 > stackless)

@@ -26,7 +26,8 @@ static void say_growth(struct verdict *v, const struct report *r, const struct r
 	struct text place = {0}, rate = {0};
 
 	/* Growth that cannot matter is in the table, not in the verdict. */
-	if (!d->growth.n || (g->bytes < MIB && g->bytes * 100 < d->t->amount[TOTAL_REQUESTED].peak))
+	if (!d->growth.n || (g->bytes < MIB && g->bytes < d->t->amount[TOTAL_REQUESTED].peak / 100) ||
+	    (d->growth.unit != GROWTH_PER_STEP && g->bytes < d->t->amount[TOTAL_REQUESTED].peak / 200))
 		return;
 	verdict_place(&place, r->m, g->stack);
 	growth_rate(&rate, r, &d->growth);
