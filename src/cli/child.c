@@ -98,15 +98,20 @@ int child_pause(struct child *c, int ms)
 	siginfo_t info;
 	sigset_t held;
 	int sig, status;
+	bool to_dump;
 
 	held_signals(&held);
 	sig = sigtimedwait(&held, &info, &limit);
 	reap(c);
 	if (sig <= 0 || sig == SIGCHLD)
 		return 0;
-	if (!child_ended(c, c->pid, &status) && info.si_code <= 0)
+	to_dump = sig == SIGUSR1 || sig == SIGUSR2;
+	if (!child_ended(c, c->pid, &status) && info.si_code <= 0) {
+		if (!to_dump && c->before_end)
+			c->before_end(c->ctx);
 		kill(c->pid, sig);
-	return sig == SIGUSR1 || sig == SIGUSR2 ? 0 : sig;
+	}
+	return to_dump ? 0 : sig;
 }
 
 bool child_ended(const struct child *c, pid_t pid, int *status)

@@ -16,6 +16,8 @@ struct child {
 		int status; /* as from waitpid */
 	} *ended;
 	size_t n_ended, cap_ended;
+	void (*before_end)(void *ctx); /* called before a signal that asks to end goes on to it; may be NULL */
+	void *ctx;
 };
 
 struct child_variable { /* of its environment */

@@ -7,6 +7,7 @@
 #include "cli/outname.h"
 #include "cli/program.h"
 #include "cli/spools.h"
+#include "cli/torch_level.h"
 #include "wire/spool.h"
 #include <signal.h>
 #include <stdio.h>
@@ -306,11 +307,28 @@ static size_t still_running(const struct session *s)
 	return running;
 }
 
+/* Python does nothing more when a signal ends it: PyTorch's history is fetched before. */
+enum { HISTORY_MS = 5000 };
+
+static void fetch_histories(void *session)
+{
+	struct session *s = session;
+	struct spools_entry *v;
+	size_t i, n = spools_list(s->spools.dir, &v);
+
+	for (i = 0; i < n; i++)
+		if (v[i].info.state == SPOOL_RUNNING)
+			torch_level_ask(v[i].path, HISTORY_MS / (int)n);
+	spools_list_free(v, n);
+}
+
 static int wait_for_all(struct session *s)
 {
 	int status, grace;
 	size_t running;
 
+	s->child.before_end = s->o->torch ? fetch_histories : NULL;
+	s->child.ctx = s;
 	sampler_look(s->sampler, true);
 	while (!child_ended(&s->child, s->child.pid, &status)) {
 		child_pause(&s->child, TICK_MS);

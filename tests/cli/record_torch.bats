@@ -105,6 +105,58 @@ rows() {
 	[ "$(rows block.alloc | wc -l)" -eq 1 ]
 }
 
+@test "os._exit leaves the history too, as servers' workers end" {
+	echo 'import os, torch; x = torch.empty(5 << 20); os._exit(3)' >worker.py
+	run record python3 worker.py
+	[ "$status" -eq 3 ]
+	[ "$(rows block.alloc | wc -l)" -eq 1 ]
+}
+
+@test "a signal to record is passed on after the history was saved" {
+	cat >serve.py <<-'PY'
+		import sys, time, torch
+		keep = torch.empty(5 << 20)
+		print("ready", flush=True)
+		time.sleep(600)
+	PY
+	record python3 serve.py >ready 3>&- &
+	for _ in $(seq 600); do grep -q ready ready && break; sleep 0.1; done
+	kill -TERM $!
+	wait $! || [ $? -eq 143 ]
+	report snapshot.json | jq -e '.snapshots[0] | .devices[0].requested.end == 5242880 and .devices[0].level == "framework"
+		and (.why_incomplete | test("signal 15"))'
+}
+
+@test "a worker that its parent terminates keeps the driver's level; forked workers without CUDA leave nothing" {
+	cat >pool.py <<-'PY'
+		import multiprocessing as mp, os, torch
+		def serve(ready):
+		    global keep
+		    keep = torch.empty(3 << 20)
+		    ready.set()
+		    while True:
+		        ready.wait()
+		def load():
+		    return 1
+		if __name__ == "__main__":
+		    spawn = mp.get_context("spawn")
+		    ready = spawn.Event()
+		    p = spawn.Process(target=serve, args=(ready,))
+		    p.start()
+		    assert ready.wait(100)
+		    p.terminate()
+		    p.join()
+		    keep = torch.empty(4 << 20)
+		    loader = mp.get_context("fork").Process(target=load)
+		    loader.start()
+		    loader.join()
+	PY
+	record -o w.json python3 pool.py
+	[ "$(ls w*.json | wc -l)" -eq 2 ]
+	report w*.json | jq -c '[.snapshots[] | [.devices[0].level, .devices[0].requested.end, (.notes | map(.text) |
+		any(test("ended before it could write it")))]] | sort' | grep -qx '\[\["driver",20971520,true\],\["framework",4194304,false\]\]'
+}
+
 @test "--torch-entries bounds the history, and the report knows that it is partial" {
 	echo 'import torch; keep = [torch.empty(1000) for i in range(90)]' >many.py
 	record --torch-entries 20 python3 many.py

@@ -81,10 +81,22 @@ class Torch:
         import atexit
 
         atexit.register(self.finish)
+        self.before_exit_at_once()
         if "multiprocessing" in sys.modules:  # its children end without atexit
             from multiprocessing import util
 
             util.Finalize(None, self.finish, exitpriority=100)
+
+    def before_exit_at_once(self):
+        """os._exit() calls nobody: it is called after us. In a forked child there is nothing of ours."""
+        at_once = os._exit
+        if getattr(at_once, "__self__", None) is not self:
+            self.exit_at_once = at_once
+            os._exit = self.exit
+
+    def exit(self, status):
+        self.finish()
+        self.exit_at_once(status)
 
     def finish(self):
         if not self.finished and self.dump():
