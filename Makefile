@@ -190,6 +190,9 @@ fuzz-smoke:
 	$(Q)cd build-fuzz && for t in $(FUZZ_NAMES); do mkdir -p found/$$t && d=$(CURDIR)/tests/fuzz/$$t.dict && \
 		tests/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
 		$$([ -e $$d ] && echo -dict=$$d) found/$$t $(CURDIR)/tests/fuzz/corpus/$$t || exit 1; done
+# What convert writes, read by the programs it is for: they come from npm, so this is no part of check.
+check-formats: all
+	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
 bench: all $(BENCH_BIN)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
 
@@ -200,6 +203,7 @@ clean:
 help:
 	@echo 'make           build into ./build          make check      every test'
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
+	@echo 'make check-formats  other programs read what convert writes (needs npm and a network)'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
 	@echo 'make dist      one portable tarball        make deb        Debian packages, in build/deb'
@@ -207,6 +211,6 @@ help:
 	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
 	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
 
-.PHONY: all tests check demo bench fuzz-smoke clean help
+.PHONY: all tests check check-formats demo bench fuzz-smoke clean help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -37,3 +37,5 @@ echo '== report on a PyTorch snapshot, against pickle.load'
 python3 tests/bench/read_torch.py
 echo '== our own snapshot, against json.load'
 python3 tests/bench/read_json.py
+echo '== pictures, beyond reading'
+python3 tests/bench/pictures.py
