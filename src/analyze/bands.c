@@ -20,8 +20,10 @@ int bands_column(const struct bands_axis *x, int64_t t)
 		return 0;
 	if (t >= x->to)
 		return x->columns - 1;
-	return (int)((unsigned __int128)(uint64_t)(t - x->from) * (unsigned)x->columns /
-	             (uint64_t)(x->to - x->from));
+	uint64_t into = (uint64_t)(t - x->from), columns = (unsigned)x->columns, product;
+	if (!__builtin_mul_overflow(into, columns, &product)) /* nearly always, and much faster */
+		return (int)(product / (uint64_t)(x->to - x->from));
+	return (int)((unsigned __int128)into * columns / (uint64_t)(x->to - x->from));
 }
 
 static void find_peak(struct making *k)

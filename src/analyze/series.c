@@ -37,6 +37,16 @@ void series_make(struct series *s, const struct model *m, uint8_t device, unsign
 	totals_free(&t);
 }
 
+bool series_all_same(const struct model *m, uint8_t device)
+{
+	struct totals t;
+
+	totals_begin(&t, m);
+	bool same = t.device[device] && t.device[device]->plain;
+	totals_free(&t);
+	return same;
+}
+
 void series_free(struct series *s)
 {
 	unsigned which;

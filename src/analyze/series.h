@@ -15,6 +15,8 @@ struct series {
 };
 /* want: a bit per sum, 1u << TOTAL_REQUESTED | … */
 void series_make(struct series *s, const struct model *m, uint8_t device, unsigned want);
+/* Are all sums of the device always the same, so that one series tells all? Much faster than to make them. */
+bool series_all_same(const struct model *m, uint8_t device);
 void series_free(struct series *s);
 
 #endif

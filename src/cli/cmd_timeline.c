@@ -33,8 +33,7 @@ static int find_window(struct bands_axis *x, const struct timeline_opts *o, cons
                        struct err *e)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		int64_t from, to, shift = all->shift[i];
-		together_span(&all->m[i], &from, &to);
+		int64_t from = all->span[i].from, to = all->span[i].to, shift = all->shift[i];
 		x->from = !i || from + shift < x->from ? from + shift : x->from;
 		x->to = !i || to + shift > x->to ? to + shift : x->to;
 	}
@@ -290,24 +289,18 @@ static int draw_over_time(const struct timeline_opts *o, const struct together *
 static int draw(const struct timeline_opts *o, const struct together *all, struct font *font, struct err *e)
 {
 	bool by_event = o->axis ? !strcmp(o->axis, "events")
-	                        : all->n == 1 && !o->from && !o->to && !o->at && together_crowded(all->m);
-	struct together counted = {.n = all->n};
+	                        : all->n == 1 && !o->from && !o->to && !o->at && together_crowded(all, 0);
+	struct together counted;
 	struct timeline_opts with = *o;
 	int rc;
 
 	with.recorded = with.drawn = all->m;
 	if (!by_event || !all->m->has_time || o->at)
 		return draw_over_time(&with, all, false, font, e);
-	counted.m = mem_zalloc(all->n, sizeof *counted.m);
-	counted.shift = mem_zalloc(all->n, sizeof *counted.shift);
-	for (size_t i = 0; i < all->n; i++)
-		together_count(&all->m[i], &counted.m[i]);
+	together_count(all, &counted);
 	with.drawn = counted.m;
 	rc = draw_over_time(&with, &counted, true, font, e);
-	for (size_t i = 0; i < all->n; i++)
-		together_uncount(&counted.m[i]);
-	free(counted.m);
-	free(counted.shift);
+	together_uncount(&counted);
 	return rc;
 }
 

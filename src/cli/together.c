@@ -24,8 +24,7 @@ static bool ran_together(const struct together *t)
 	int64_t begin = INT64_MIN, end = INT64_MAX;
 
 	for (size_t i = 0; i < t->n; i++) {
-		int64_t from, to, start = t->m[i].start_wall_ns;
-		together_span(&t->m[i], &from, &to);
+		int64_t from = t->span[i].from, to = t->span[i].to, start = t->m[i].start_wall_ns;
 		if (start <= 0 || start > FAR_START || to > FAR || from < -FAR || !t->m[i].has_time)
 			return false;
 		begin = start > begin ? start : begin;
@@ -39,6 +38,9 @@ static void find_shifts(struct together *t)
 	int64_t first = INT64_MAX;
 
 	t->shift = mem_zalloc(t->n + 1, sizeof *t->shift);
+	t->span = mem_zalloc(t->n + 1, sizeof *t->span);
+	for (size_t i = 0; i < t->n; i++)
+		together_span(&t->m[i], &t->span[i].from, &t->span[i].to);
 	t->same_clock = ran_together(t);
 	for (size_t i = 0; t->same_clock && i < t->n; i++)
 		first = t->m[i].start_wall_ns < first ? t->m[i].start_wall_ns : first;
@@ -73,26 +75,28 @@ void together_free(struct together *t)
 		model_free(&t->m[--t->n]);
 	free(t->m);
 	free(t->shift);
+	free(t->span);
 	*t = (struct together){0};
 }
 
 #define PARTS 100 /* of the time */
 #define FEW   15  /* of them, in which nine of ten events happen */
 
-bool together_crowded(const struct model *m)
+bool together_crowded(const struct together *t, size_t i)
 {
+	const struct model *m = &t->m[i];
 	size_t in_part[PARTS] = {0}, n = m->ev.n - m->n_initial, sum = 0;
-	int64_t from, to;
+	int64_t from = t->span[i].from, to = t->span[i].to;
 
-	together_span(m, &from, &to);
 	if (!m->has_time || n < 2 * PARTS || from < -FAR || to > FAR || to <= from)
 		return false;
+	double scale = (PARTS - 1) / (double)(to - from);
 	for (size_t row = m->n_initial; row < m->ev.n; row++)
-		in_part[(size_t)((double)(m->ev.t_ns[row] - from) / (double)(to - from) * (PARTS - 1))]++;
-	for (int i = 0; i < FEW; i++) {
+		in_part[(size_t)((double)(m->ev.t_ns[row] - from) * scale)]++;
+	for (int k = 0; k < FEW; k++) {
 		size_t best = 0;
-		for (size_t k = 1; k < PARTS; k++)
-			best = in_part[k] > in_part[best] ? k : best;
+		for (size_t part = 1; part < PARTS; part++)
+			best = in_part[part] > in_part[best] ? part : best;
 		sum += in_part[best];
 		in_part[best] = 0;
 	}
@@ -114,7 +118,7 @@ static int64_t number_at(const struct model *m, int64_t t)
 	return (int64_t)(low - m->n_initial);
 }
 
-void together_count(const struct model *m, struct model *copy)
+static void count_one(const struct model *m, struct model *copy)
 {
 	*copy = *m;
 	copy->has_time = false;
@@ -131,8 +135,24 @@ void together_count(const struct model *m, struct model *copy)
 	}
 }
 
-void together_uncount(struct model *copy)
+void together_count(const struct together *t, struct together *counted)
 {
-	free(copy->ev.t_ns);
-	free(copy->phases);
+	*counted = (struct together){.m = mem_zalloc(t->n, sizeof *t->m), .n = t->n};
+	counted->shift = mem_zalloc(t->n, sizeof *t->shift);
+	counted->span = mem_zalloc(t->n, sizeof *t->span);
+	for (size_t i = 0; i < t->n; i++) {
+		count_one(&t->m[i], &counted->m[i]);
+		together_span(&counted->m[i], &counted->span[i].from, &counted->span[i].to);
+	}
+}
+
+void together_uncount(struct together *counted)
+{
+	for (size_t i = 0; i < counted->n; i++) {
+		free(counted->m[i].ev.t_ns);
+		free(counted->m[i].phases);
+	}
+	free(counted->m);
+	free(counted->shift);
+	free(counted->span);
 }

@@ -14,6 +14,9 @@ struct together {
 	struct model *m;
 	size_t n;
 	int64_t *shift; /* add it to a recording's times; the first to begin has 0 */
+	struct span {
+		int64_t from, to; /* first and last instant, in the recording's own time */
+	} * span;
 	bool same_clock;
 };
 /* On error nothing is left to free. */
@@ -22,11 +25,11 @@ void together_free(struct together *t);
 /* First and last instant of a recording, in its own time. */
 void together_span(const struct model *m, int64_t *from, int64_t *to);
 
-/* Do nearly all events happen in a small part of the time? Then an axis of time shows little. */
-bool together_crowded(const struct model *m);
-/* The same recording with event numbers for times. The copy borrows all else from m: free it with
- * together_uncount before m. */
-void together_count(const struct model *m, struct model *copy);
-void together_uncount(struct model *copy);
+/* Do nearly all events of the i-th happen in a small part of the time? Then an axis of time shows little. */
+bool together_crowded(const struct together *t, size_t i);
+/* The same recordings with event numbers for times. They borrow all else from t: free them with
+ * together_uncount before it. */
+void together_count(const struct together *t, struct together *counted);
+void together_uncount(struct together *counted);
 
 #endif

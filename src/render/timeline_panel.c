@@ -212,6 +212,8 @@ static void reserved_line(struct timeline_panel *p, const struct timeline_pictur
 {
 	struct series s;
 
+	if (series_all_same(t->m, p->device))
+		return; /* the line would only retrace the bands */
 	series_make(&s, t->m, p->device, 1u << TOTAL_RESERVED);
 	p->reserved = columns_of(p, t, s.value[TOTAL_RESERVED]);
 	p->reserved_peak = highest(p->reserved, t->axis.columns);
