@@ -175,10 +175,12 @@ HOOK cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *affinity, int n, unsign
 	return created(REC_SITE, REAL(cuCtxCreate_v3)(ctx, affinity, n, flags, device), ctx, device);
 }
 
+#if CUDA_VERSION >= 12050
 HOOK cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags, CUdevice device)
 {
 	return created(REC_SITE, REAL(cuCtxCreate_v4)(ctx, params, flags, device), ctx, device);
 }
+#endif
 
 static CUresult destroy(struct rec_site site, CUresult (*real)(CUcontext), CUcontext ctx)
 {

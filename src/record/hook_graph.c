@@ -61,6 +61,7 @@ HOOK cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 	return REAL(cuGraphAddMemFreeNode)(node, graph, dependencies, n, p);
 }
 
+#if CUDA_VERSION >= 12020
 static void added(CUresult r, const CUgraphNodeParams *params)
 {
 	if (r == CUDA_SUCCESS && params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -76,6 +77,7 @@ HOOK cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *depende
 	return r;
 }
 
+#if CUDA_VERSION >= 12030
 HOOK cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
 		       size_t n, CUgraphNodeParams *params)
 {
@@ -84,6 +86,8 @@ HOOK cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *depe
 	added(r, params);
 	return r;
 }
+#endif
+#endif
 
 /* --- capture ----------------------------------------------------------------------------------------------- */
 #define BEGIN_CAPTURE(symbol, parameters, arguments)                                                         \
@@ -98,8 +102,10 @@ BEGIN_CAPTURE(cuStreamBeginCapture, (CUstream s), (s))
 BEGIN_CAPTURE(cuStreamBeginCapture_ptsz, (CUstream s), (s))
 BEGIN_CAPTURE(cuStreamBeginCapture_v2, (CUstream s, CUstreamCaptureMode m), (s, m))
 BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream s, CUstreamCaptureMode m), (s, m))
+#if CUDA_VERSION >= 12030
 BEGIN_CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH, (s, g, d, e, n, m))
 BEGIN_CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (s, g, d, e, n, m))
+#endif
 
 static bool capturing(uint64_t stream)
 {

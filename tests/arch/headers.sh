@@ -1,0 +1,34 @@
+#!/bin/bash
+# headers.sh: recorder and simulated driver compile with the oldest CUDA headers we stand on, as TAP.
+#
+# Those are made of the ones that are here: of a later version nothing is left but driver.def's word.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+oldest=12000
+cuda=${CUDA_HOME:-/usr/local/cuda}/include
+echo 1..1
+[ -e "$cuda/cuda.h" ] || { echo "ok 1 - CUDA $oldest headers will do # SKIP no CUDA headers here"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 - "$cuda/cuda.h" $oldest >"$work/cuda.h" <<'PY'
+import re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+oldest = int(sys.argv[2])
+text = re.sub(r"(#define CUDA_VERSION) \d+", rf"\1 {oldest}", text)
+for row in re.finditer(r"^DRIVER_FN\((\w+), (\w+), (\d+),", open("src/driver/driver.def").read(), re.M):
+    if int(row[3]) > oldest:
+        text = re.sub(rf"CUresult CUDAAPI {row[2]}\([^;]*;", "", text)
+for name in "CUctxCreateParams", "CUgraphNodeParams", "CUgraphEdgeData": # types, likewise
+    text = re.sub(rf"\b{name}\b", "newer_" + name, text)
+print(text)
+PY
+cp "$cuda"/{cudaProfiler,crt}* "$work" 2>/dev/null
+for f in src/record/*.c src/simcuda/*.c; do
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -isystem "$work" -fsyntax-only -Wall "$f" 2>&1 | grep -E 'error' | head -3
+done >"$work/out"
+if [ -s "$work/out" ]; then
+	echo "not ok 1 - CUDA $oldest headers will do"
+	sed 's/^/# /' "$work/out" | head -30
+else
+	echo "ok 1 - CUDA $oldest headers will do"
+fi
