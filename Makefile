@@ -8,6 +8,8 @@
 VERSION  := 0.1.0
 PREFIX   ?= /usr/local
 B        ?= build$(if $(SAN),-san)
+# One name for one folder: what objects depend on is noted under the name they were built by.
+override B := $(patsubst $(CURDIR)/%,%,$(B))
 V        ?= 0
 CFLAGS   ?= -O2 -g
 WERROR   ?=
