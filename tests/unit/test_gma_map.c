@@ -5,9 +5,10 @@
  *     a SIZE [sN] [pN] allocate for stream N from pool N; blocks are numbered 1, 2, …
  *     f N              free block N               r N sM        stream M uses block N
  *     done             all events are complete    empty         empty the cache
- *     pool N           make private pool N        release N     nobody needs pool N any more
+ *     pool N [nosplit] [oom]  make private pool N, with flags    release N     nobody needs pool N any more
  *     capture, end     a graph is being captured  limit SIZE    of reserved memory
  *     map              draw the segments          count         calls of the device, retries, failures
+ *     figures          some of the statistics     reset         peaks and sums begin anew
  * and, behind "> ", what it must print. In a map, each segment is a line: its pool, stream, size, and its
  * blocks: "3:512" block 3, "3~512" block 3 freed but awaiting streams, "-512" free, ".2M" not mapped.
  */
@@ -92,6 +93,43 @@ static void count(struct script *s)
 	      (unsigned long long)t->num_ooms);
 }
 
+static void figures(struct script *s)
+{
+	const struct gma_stats *t = gma_core_stats(s->rig.core);
+	const struct {
+		const char *name;
+		const struct gma_stat *of;
+	} rows[] = {{"allocated", t->allocated_bytes},
+		    {"active", t->active_bytes},
+		    {"reserved", t->reserved_bytes},
+		    {"requested", t->requested_bytes},
+		    {"inactive_split", t->inactive_split_bytes}};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		print(s, "> %s ", rows[i].name);
+		print_size(s, (uint64_t)rows[i].of->current);
+		print(s, " peak ");
+		print_size(s, (uint64_t)rows[i].of->peak);
+		print(s, " up ");
+		print_size(s, (uint64_t)rows[i].of->allocated);
+		print(s, " down ");
+		print_size(s, (uint64_t)rows[i].of->freed);
+		print(s, "\n");
+	}
+	print(s, "> blocks %lld, segments %lld\n", (long long)t->allocation->current, (long long)t->segment->current);
+}
+
+static void make_pool(struct script *s, char **word, int n)
+{
+	unsigned flags = 0;
+	int i;
+
+	for (i = 2; i < n; i++)
+		flags |= !strcmp(word[i], "oom") ? GMA_POOL_ON_OOM : GMA_POOL_NO_SPLIT;
+	gma_core_pool_create(s->rig.core, &s->pool[atoi(word[1])], 0, strtoull(word[1], NULL, 10), flags);
+}
+
 static void allocate(struct script *s, char **word, int n)
 {
 	struct gma_request q = {.size = size_of(word[1]), .user = ++s->n};
@@ -143,7 +181,7 @@ static void run(struct script *s, char *line)
 	else if (!strcmp(word[0], "limit"))
 		gma_core_set_limit(s->rig.core, size_of(word[1]));
 	else if (!strcmp(word[0], "pool"))
-		gma_core_pool_create(s->rig.core, &s->pool[atoi(word[1])], 0, strtoull(word[1], NULL, 10), 0);
+		make_pool(s, word, n);
 	else if (!strcmp(word[0], "release"))
 		gma_core_pool_release(s->pool[atoi(word[1])]);
 	else if (!strcmp(word[0], "capture") || !strcmp(word[0], "end"))
@@ -152,6 +190,10 @@ static void run(struct script *s, char *line)
 		draw(s);
 	else if (!strcmp(word[0], "count"))
 		count(s);
+	else if (!strcmp(word[0], "figures"))
+		figures(s);
+	else if (!strcmp(word[0], "reset"))
+		gma_core_reset_peak(s->rig.core), gma_core_reset_accumulated(s->rig.core);
 	else
 		fail_msg("what is '%s'?", word[0]);
 	rig_check(&s->rig);
