@@ -154,10 +154,11 @@ struct gma_oom {
 	struct gma_holes elsewhere;	/* cached for other streams and pools */
 	uint64_t pinned_bytes; /* free bytes in segments that a few live blocks keep */
 	struct gma_pin {
-		uint64_t user, bytes, keeps; /* a live block, its size, the free bytes of its segment */
+		uint64_t user, count, bytes, keeps; /* live blocks of one user, and the free bytes of their segments */
 	} pin[3]; /* the worst first */
 	unsigned pins;
-	bool expandable_helps;
+	uint64_t pages; /* that could go back if segments were expandable, in bytes */
+	enum gma_help { GMA_HELP_NONE, GMA_HELP_MAX_SPLIT, GMA_HELP_EXPANDABLE, GMA_HELP_EXPANDABLE_MAYBE } help;
 };
 /* About the last request that returned GMA_OUT_OF_MEMORY. */
 const struct gma_oom *gma_core_last_oom(const struct gma_core *c);

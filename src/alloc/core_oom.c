@@ -41,13 +41,45 @@ void gma_core_holes(const struct gma_core *c, struct gma_holes *h)
 	holes(c, NULL, NULL, h);
 }
 
+/* Whole pages in the free blocks of a segment, wherever in their pages these may begin. */
+static uint64_t whole_pages(const struct gma_core *c, const struct gma_segment *s)
+{
+	uint64_t page = s->lane->half->stat == GMA_STAT_SMALL ? GMA_SMALL_SEGMENT : c->conf.large_segment_size, bytes = 0;
+	const struct gma_block *b;
+
+	for (b = s->first; b; b = b->next)
+		if (b->state == GMA_FREE && b->size >= 2 * page - GMA_MIN_BLOCK)
+			bytes += ((b->size + GMA_MIN_BLOCK) / page - 1) * page;
+	return bytes;
+}
+
+/* Keep the worst few, those of one user together. */
+static void add_pin(struct gma_oom *o, struct gma_pin pin)
+{
+	const unsigned room = sizeof o->pin / sizeof *o->pin;
+	unsigned i;
+
+	for (i = 0; i < o->pins && o->pin[i].user != pin.user; i++)
+		;
+	if (i < o->pins) {
+		pin.count += o->pin[i].count;
+		pin.bytes += o->pin[i].bytes;
+		pin.keeps += o->pin[i].keeps;
+	} else if (o->pins < room) {
+		o->pins++;
+	} else if (o->pin[--i].keeps >= pin.keeps) {
+		return;
+	}
+	for (; i && o->pin[i - 1].keeps < pin.keeps; i--)
+		o->pin[i] = o->pin[i - 1];
+	o->pin[i] = pin;
+}
+
 /* A segment mostly free that few live blocks keep: remember its smallest live block. */
 static void look_for_pin(const struct gma_segment *s, struct gma_oom *o)
 {
 	const struct gma_block *b, *least = NULL;
 	uint64_t live = 0, keeps = 0;
-	struct gma_pin pin;
-	unsigned i;
 
 	for (b = s->first; b; b = b->next) {
 		if (b->state == GMA_LIVE || b->state == GMA_PENDING) {
@@ -61,15 +93,7 @@ static void look_for_pin(const struct gma_segment *s, struct gma_oom *o)
 	if (!least || keeps < 3 * live)
 		return;
 	o->pinned_bytes += keeps;
-	pin = (struct gma_pin){least->user, least->size, keeps};
-	for (i = 0; i < o->pins && o->pin[i].keeps >= keeps; i++)
-		;
-	if (i == sizeof o->pin / sizeof *o->pin)
-		return;
-	if (o->pins < sizeof o->pin / sizeof *o->pin)
-		o->pins++;
-	memmove(&o->pin[i + 1], &o->pin[i], (o->pins - 1 - i) * sizeof *o->pin);
-	o->pin[i] = pin;
+	add_pin(o, (struct gma_pin){least->user, 1, least->size, keeps});
 }
 
 static enum gma_why reason(const struct gma_oom *o)
@@ -89,6 +113,23 @@ static enum gma_why reason(const struct gma_oom *o)
 	return GMA_WHY_FRAGMENTATION;
 }
 
+/* Would a setting have avoided it? Of expandable segments one can be sure if the pages that could go back are
+ * enough for the request behind everything else. */
+static enum gma_help help(const struct gma_core *c, const struct gma_oom *o)
+{
+	uint64_t most = o->device_free != GMA_UNLIMITED ? o->device_free + o->reserved : GMA_UNLIMITED, left;
+
+	if (o->why != GMA_WHY_FRAGMENTATION)
+		return GMA_HELP_NONE;
+	if (o->holes.largest >= o->rounded && c->conf.max_split_size != GMA_UNLIMITED)
+		return GMA_HELP_MAX_SPLIT;
+	if (c->conf.expandable || !c->be.map)
+		return GMA_HELP_NONE;
+	most = most < o->limit ? most : o->limit;
+	left = (most > o->reserved ? most - o->reserved : 0) + o->pages;
+	return left >= o->rounded + c->conf.large_segment_size ? GMA_HELP_EXPANDABLE : GMA_HELP_EXPANDABLE_MAYBE;
+}
+
 void gma_diagnose(struct gma_core *c, const struct gma_request *q, const struct gma_lane *l, uint64_t size)
 {
 	struct gma_oom *o = &c->oom;
@@ -106,10 +147,12 @@ void gma_diagnose(struct gma_core *c, const struct gma_request *q, const struct 
 	}
 	holes(c, l, NULL, &o->holes);
 	holes(c, NULL, l, &o->elsewhere);
-	for (s = c->oldest; s; s = s->next)
+	for (s = c->oldest; s; s = s->next) {
 		look_for_pin(s, o);
+		o->pages += s->expandable ? 0 : whole_pages(c, s);
+	}
 	o->why = reason(o);
-	o->expandable_helps = o->why == GMA_WHY_FRAGMENTATION && !c->conf.expandable && c->be.map;
+	o->help = help(c, o);
 }
 
 const struct gma_oom *gma_core_last_oom(const struct gma_core *c)
@@ -165,7 +208,14 @@ static void say_bytes(struct sentence *t, uint64_t v)
 
 static void say_fragmentation(struct sentence *t, const struct gma_oom *o, gma_namer name, void *ctx)
 {
-	char who[128] = "";
+	static const char *const helps[] = {
+		[GMA_HELP_NONE] = "",
+		[GMA_HELP_MAX_SPLIT] = "; a larger max_split_size_mb would have avoided it",
+		[GMA_HELP_EXPANDABLE] = "; expandable_segments:True would have avoided it",
+		[GMA_HELP_EXPANDABLE_MAYBE] = "; expandable_segments:True may avoid it",
+	};
+	char who[128];
+	unsigned i;
 
 	say(t, "fragmentation: ");
 	say_bytes(t, o->holes.bytes);
@@ -176,17 +226,25 @@ static void say_fragmentation(struct sentence *t, const struct gma_oom *o, gma_n
 	if (o->pins) {
 		say(t, "; ");
 		say_bytes(t, o->pinned_bytes);
-		say(t, " are pinned by small blocks (one of ");
-		say_bytes(t, o->pin[0].bytes);
-		if (name)
-			name(ctx, o->pin[0].user, who, sizeof who);
-		say(t, *who ? " from " : "");
-		say(t, who);
-		say(t, " keeps ");
-		say_bytes(t, o->pin[0].keeps);
+		say(t, " are pinned by small blocks (");
+		for (i = 0; i < o->pins; i++) {
+			who[0] = '\0';
+			if (name)
+				name(ctx, o->pin[i].user, who, sizeof who);
+			say(t, i ? ", " : "");
+			say_bytes(t, o->pin[i].bytes);
+			if (o->pin[i].count > 1) {
+				say(t, " in ");
+				say_number(t, o->pin[i].count);
+			}
+			say(t, *who ? " from " : "");
+			say(t, who);
+			say(t, o->pin[i].count > 1 ? " keep " : " keeps ");
+			say_bytes(t, o->pin[i].keeps);
+		}
 		say(t, ")");
 	}
-	say(t, o->expandable_helps ? "; expandable_segments:True would have avoided it" : "");
+	say(t, helps[o->help]);
 }
 
 size_t gma_core_explain(const struct gma_oom *o, gma_namer name, void *ctx, char *buf, size_t size)
@@ -213,7 +271,9 @@ size_t gma_core_explain(const struct gma_oom *o, gma_namer name, void *ctx, char
 		say_bytes(&t, o->limit);
 		say(&t, " forbids it though ");
 		say_bytes(&t, o->device_free);
-		say(&t, " of the device are free; raise per_process_memory_fraction or memory_limit");
+		say(&t, " of the device are free; per_process_memory_fraction or memory_limit would have to allow ");
+		say_bytes(&t, o->active + o->rounded - o->limit);
+		say(&t, " more");
 		break;
 	case GMA_WHY_OTHERS:
 		say(&t, "others hold ");
