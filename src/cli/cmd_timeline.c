@@ -246,12 +246,25 @@ static int draw_panels(const struct timeline_opts *o, struct timeline_picture *p
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+/* Without stacks they tell nothing apart: by stream, or by size where there is one stream. */
+static enum group_by usual_group(const struct together *all)
+{
+	bool streams = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (all->m[i].stacks.n > 1)
+			return BY_STACK;
+		streams |= all->m[i].n_streams > 1;
+	}
+	return streams ? BY_STREAM : BY_SIZE;
+}
+
 static int draw_over_time(const struct timeline_opts *o, const struct together *all, bool by_event,
                           struct font *font, struct err *e)
 {
 	struct timeline_picture pic = {.m = all->m,
 	                               .by_event = by_event,
-	                               .by = o->group ? group_parse(o->group) : BY_STACK,
+	                               .by = o->group ? group_parse(o->group) : usual_group(all),
 	                               .dark = o->drawing.look.dark};
 	bool segments = o->at || (o->view && !strcmp(o->view, "segments"));
 	struct spot *spot;

@@ -117,6 +117,19 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	jq -e '.errors == [] and .differ == 0 and .shown == "true" and .names' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 }
 
+@test "in a browser: the page begins where the events are, and without stacks it divides otherwise" {
+	gpumemsnap html "$data/torch/train.pickle.gz" -o page.html
+	jq -c '.events |= map(.[6] = 0) | .stacks = [[]]' "$data/solver.json" >stackless.json
+	gpumemsnap html stackless.json -o stackless.html
+	echo 'await frame(); const t = app.timeline, a = [t.from, t.to]; t.canvas.focus(); await key("0"); return { a, all: [t.from, t.to], group: document.getElementById("group").value };' >look.js
+	rc=0
+	timeout 120 python3 "$html/browser.py" page.html look.js >seen.json || rc=$?
+	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
+	jq -e '.errors == [] and .a[0] > 3e9 and .a[1] <= .all[1] and .all[0] == 0 and .group == "stack"' seen.json >/dev/null || { cat seen.json >&2; return 1; }
+	timeout 120 python3 "$html/browser.py" stackless.html look.js >seen.json
+	jq -e '.errors == [] and .group == "stream"' seen.json >/dev/null || { cat seen.json >&2; return 1; }
+}
+
 @test "in a browser: a recording without events and one without stacks open without errors" {
 	jq -c '.events = [] | .phases = [] | .failures = []' "$data/solver.json" >empty.json
 	jq -c '.events |= map(.[6] = 0)' "$data/solver.json" >stackless.json

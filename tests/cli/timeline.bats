@@ -140,6 +140,15 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[ "$status" -eq 2 ]
 }
 
+@test "without stacks bands are streams, or sizes" {
+	printf 'Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000001,allocate,0x1000,4096,0x0\n1,10:00:00.000009,allocate,0x9000,65536,0x0\n' >one.csv
+	run gpumemsnap timeline --layout one.csv
+	[[ "$output" == *"by size"* && "$output" == *'"64.00 KiB to 128.00 KiB"'* ]]
+	sed '3s/0x0$/0x2/' one.csv >two.csv
+	run gpumemsnap timeline --layout two.csv
+	[[ "$output" == *"by stream"* && "$output" == *'"stream 0x2"'* ]]
+}
+
 @test "--view reserved divides what is held" {
 	run gpumemsnap timeline --layout --view reserved --device 0 "$snap"
 	[ "$status" -eq 0 ]

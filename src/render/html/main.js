@@ -57,6 +57,7 @@ class App {
     this.stackIds = null;
     const groups = Object.keys(GROUPS).filter(g => !['stream', 'thread', 'pool'].includes(g) || this.file[g + 's'].length > 1);
     byId('group').replaceChildren(...groups.map(g => el('option', { value: g, textContent: GROUPS[g].label })));
+    if (this.file.stackAt.length < 3) byId('group').value = groups.includes('stream') ? 'stream' : 'size'; // no stacks were recorded
     this.figures();
     this.window = this.device.window(this.file.from, Math.max(this.file.to, this.file.from + 1));
     this.timeline.show(this.device);

@@ -25,7 +25,17 @@ class Timeline {
     this.from = this.file.from;
     this.to = Math.max(this.file.to, this.file.from + 1);
     this.low = 0; this.high = Math.max(1, device.space); // addresses shown
+    this.zoomToEvents();
     this.setGroup(GROUPS[byId('group').value] ? byId('group').value : 'stack');
+  }
+  // Where nearly all events happen in a small part of the time, begin with that part.
+  zoomToEvents() {
+    const d = this.device, n = d.n - d.initial, skip = Math.floor(n / 20);
+    if (n < 200 || !this.file.hasTime) return;
+    const a = d.time[d.initial + skip], z = d.time[d.n - 1 - skip], all = this.to - this.from;
+    if (z <= a || z - a > .15 * all) return;
+    this.from = Math.max(this.from, a - (z - a) * .15);
+    this.to = Math.min(this.to, z + (z - a) * .15);
   }
   // The first picture, before there is a device that can be asked.
   sketch(sketch) {
