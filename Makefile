@@ -197,6 +197,8 @@ check-formats: all
 	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
 bench: all $(BENCH_BIN)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
+lint:
+	$(Q)tests/lint/run.sh
 
 include vendor/install.mk
 
@@ -209,10 +211,10 @@ help:
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
 	@echo 'make dist      one portable tarball        make deb        Debian packages, in build/deb'
-	@echo 'make clean     remove what was built'
+	@echo 'make lint      cppcheck, gcc, clang-tidy   make clean      remove what was built'
 	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
 	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
 
-.PHONY: all tests check check-formats demo bench fuzz-smoke clean help
+.PHONY: all tests check check-formats demo bench fuzz-smoke lint clean help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

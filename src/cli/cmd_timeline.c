@@ -239,6 +239,7 @@ static int draw_panels(const struct timeline_opts *o, struct timeline_picture *p
 	text_free(&title);
 	text_free(&subtitle);
 	map64_free(&names);
+	pic->names = NULL;
 	for (size_t i = 0; i < pic->n; i++)
 		free((char *)(uintptr_t)pic->panel[i].file);
 	return rc;
