@@ -324,6 +324,8 @@ static void pack_window(struct pack *p)
 	p->to = to > from ? to : from + 1;
 	text_printf(&p->json, ",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"hasTime\":%s,\"events\":%zu", from,
 	            to, p->m->has_time ? "true" : "false", c->n - p->m->n_initial);
+	if (p->m->rank >= 0)
+		text_printf(&p->json, ",\"jobRank\":%d", p->m->rank);
 }
 
 /* The whole file: JSON into the text, its columns into the other. */

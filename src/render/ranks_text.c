@@ -23,7 +23,7 @@ static void sum_row(struct table *t, const struct ranks *r)
 	table_bytes(t, r->sum_end);
 	table_bytes(t, r->sum_leaked);
 	table_count(t, r->sum_failures);
-	table_cell(t, "all together");
+	table_cell(t, "all at the same time");
 }
 
 void ranks_text(struct page *p, const struct ranks *r)

@@ -13,7 +13,7 @@ class App {
     this.controls();
   }
   async start() {
-    tabs('files', this.files.length > 1 ? this.files.map(f => f.name.split('/').pop()) : [], i => this.openFile(i));
+    tabs('files', this.files.length > 1 ? this.files.map(tabName) : [], i => this.openFile(i));
     await this.openFile(0);
     document.documentElement.dataset.ready = 'true';
   }
@@ -168,6 +168,11 @@ class App {
 }
 
 function localStorageGet(key) { try { return localStorage.getItem(key); } catch { return null; } }
+
+// "rank 3 · job.3.json"
+function tabName(f) {
+  return (f.jobRank === undefined ? '' : `rank ${f.jobRank} \u00b7 `) + f.name.split('/').pop();
+}
 
 // A row of tabs: buttons with arrow keys.
 function tabs(id, names, choose, ids) {
