@@ -11,23 +11,45 @@ driver=$B/lib/gpumemsnap/sim
 [ -e /dev/nvidiactl ] && driver=
 
 median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
-pair() { # THREADS COMMAND…: median ns of a pair over seven runs
+ns() { # THREADS COMMAND…: ns of a pair in one run
 	local threads=$1
 	shift
+	LD_LIBRARY_PATH=$driver "$@" "$B/tests/bench/rec_pair" "$threads" $((200000 / threads)) 2>/dev/null | sed -n 's/.*ns_per_pair //p'
+}
+seconds() { # COMMAND…: how long it took
+	local from=$EPOCHREALTIME
+	"$@" >/dev/null 2>&1
+	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.4f\n", b - a}'
+}
+# Every round runs each way once, so that what disturbs the machine disturbs all; medians are compared.
+pairs() { # THREADS
+	local how
 	for _ in 1 2 3 4 5 6 7; do
-		LD_LIBRARY_PATH=$driver "$@" "$B/tests/bench/rec_pair" "$threads" 100000 2>/dev/null | sed -n 's/.*ns_per_pair //p'
-	done | median
+		ns "$1" env >>"$work/bare"
+		for how in none alloc all; do
+			ns "$1" gpumemsnap record -q -o "$work/s.json" --stacks $how >>"$work/$how"
+		done
+	done
+	for how in 'none:no stacks' 'alloc:stack of the allocation' 'all:both stacks'; do
+		echo "$(median <"$work/bare") $(median <"$work/${how%%:*}")" | awk -v t="$1" -v h="${how#*:}" \
+			'{printf "%2d threads: %6.0f ns, recorded with %-24s %+6.0f ns  (%.2f times)\n", t, $1, h ":", $2 - $1, $2 / $1}'
+	done
+	rm -f "$work"/{bare,none,alloc,all}
 }
 if [ -x "$B/tests/bench/rec_pair" ]; then
 	echo "== an allocation and its free, 15 frames deep, on ${driver:+the simulated driver}$([ -n "$driver" ] || echo the GPU)"
-	for threads in 1 4 16; do
-		bare=$(pair "$threads" env)
-		for how in 'none:no stacks' 'alloc:stack of the allocation' 'all:both stacks'; do
-			with=$(pair "$threads" gpumemsnap record -q -o "$work/s.json" --stacks "${how%%:*}")
-			echo "$bare $with" | awk -v t="$threads" -v h="${how#*:}" \
-				'{printf "%2d threads: %6.0f ns, recorded with %-24s %+6.0f ns  (%.2f times)\n", t, $1, h ":", $2 - $1, $2 / $1}'
-		done
+	for threads in 1 2 4 16; do pairs $threads; done
+	echo '== a million events from ten thousand call sites become a snapshot'
+	mkdir "$work/spool"
+	LD_LIBRARY_PATH=$driver LD_PRELOAD=$B/lib/gpumemsnap/libgpumemsnap.so GPUMEMSNAP_SPOOL=$work/spool "$B/tests/bench/rec_sites" 50
+	for _ in 1 2 3; do seconds gpumemsnap convert -o "$work/s.json" "$work"/spool/*.spool; done | median |
+		awk '{printf "%.2f s, %.1f million events a second\n", $1, 1 / $1}'
+	echo '== record of a program that does nothing'
+	for _ in $(seq 21); do
+		seconds env true >>"$work/bare"
+		seconds gpumemsnap record ${driver:+--sim} -q -o "$work/s.json" true >>"$work/recorded"
 	done
+	echo "$(median <"$work/bare") $(median <"$work/recorded")" | awk '{printf "%.1f ms, recorded %.1f ms\n", $1 * 1000, $2 * 1000}'
 fi
 if [ -x "$B/tests/bench/gma_pair" ]; then
 	echo '== a cached pair of the allocator'
