@@ -3,6 +3,7 @@
     check.py expect REPORT.json OUTPUT.txt     "expect KIND allocs=N frees=N end=BYTES" lines
     check.py leaks REPORT.json SANITIZER.txt   the same number of leaks of the same sizes
     check.py stack REPORT.json FUNCTION FILE   some live stack has this function of this file
+    check.py within SNAPSHOT.json NAME…        allocations whose stack goes through a function or library so named
 
 Prints what differs, one line each; the exit status says whether something does.
 """
@@ -79,6 +80,21 @@ def stack(report, function, file):
     return [f"no frame {function} of {file}; there are {sorted(map(str, seen))[:12]}"]
 
 
-problems = {"expect": expect, "leaks": leaks, "stack": stack}[sys.argv[1]](*sys.argv[2:])
+def within(snapshot, *words):
+    """Allocations of the snapshot whose stack goes through a function or library of one of these names."""
+    s = json.load(open(snapshot))
+    texts = s["strings"]
+    through = [any(w in texts[f[0]] or w in texts[f[3]] for w in words) for f in s["frames"]]
+    stacks = [any(through[f] for f in frames) for frames in s["stacks"]]
+    at = {name: i for i, name in enumerate(s["event_fields"])}
+    found = [e[at["size"]] for e in s["events"]
+             if s["ops"][e[at["op"]]].endswith(".alloc") and stacks[e[at["stack"]]] and e[at["size"]]]
+    if not found:
+        return [f"no allocation goes through {' or '.join(words)}"]
+    print(f"{len(found)} allocations of {sum(found)} bytes in all")
+    return []
+
+
+problems = {"expect": expect, "leaks": leaks, "stack": stack, "within": within}[sys.argv[1]](*sys.argv[2:])
 print("\n".join(problems), end="\n" if problems else "")
 sys.exit(bool(problems))

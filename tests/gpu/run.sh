@@ -149,6 +149,25 @@ if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2
 	judge 'torch multiplies matrices while recorded' $? matmul.out matmul.err
 	check stack "$out/matmul.report.json" make_inputs matmul.py >matmul.check
 	judge "the stacks show the script's own lines" $? matmul.check
+	check within "$out/matmul.json" libcublas BlasHandle Blaslt >cublas.check
+	judge "cuBLAS's memory is seen by its stack" $? cublas.check
+	say "cuBLAS: $(cat cublas.check)"
+	record nccl python3 "$here/nccl.py"
+	case $? in
+	0)
+		check within "$out/nccl.json" libnccl >nccl.check
+		judge "NCCL's memory is seen by its stack" $? nccl.check nccl.out nccl.err
+		say "NCCL: $(cat nccl.check)"
+		;;
+	77) skip "NCCL's memory is seen by its stack" 'torch has no NCCL' ;;
+	*)
+		if timeout 60 python3 "$here/nccl.py" >nccl.plain 2>&1; then
+			not_ok "NCCL's memory is seen by its stack" nccl.out nccl.err
+		else
+			skip "NCCL's memory is seen by its stack" "$(tail -n 1 nccl.plain | cut -c1-200)"
+		fi
+		;;
+	esac
 	record profiled python3 "$here/profiled.py" && grep -q 'kernels True' profiled.out
 	judge 'torch.profiler works in a recorded program' $? profiled.out profiled.err
 	gpumemsnap flame -o "$out/matmul.flame.png" "$out/matmul.json" 2>flame.err &&
@@ -166,28 +185,45 @@ say "$SECONDS s so far"
 say "$SECONDS s so far"
 
 # --- what it costs --------------------------------------------------------------------------
-least() { # COMMAND…: the smallest figure of three runs
-	for _ in 1 2 3; do timeout 60 "$@" 2>>cost.err; done | grep -E '^[0-9.]+$' | sort -n | head -n 1
+# Rounds in which every way runs once, so that what disturbs the machine disturbs all; medians are compared.
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'; }
+figure() { timeout 60 "$@" 2>>cost.err | grep -E '^[0-9.]+$' | tail -n 1; } # COMMAND…: what it prints
+seconds() { # COMMAND…: how long it takes
+	local from=$EPOCHREALTIME
+	"$@" >/dev/null 2>&1
+	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.4f\n", b - a }'
 }
 minus() { awk -v a="${1:-nan}" -v b="${2:-nan}" 'BEGIN { printf "%.0f", a - b }'; }
-if [ -x bin/pair ]; then
-	for threads in 1 2 4; do
-		plain=$(least bin/pair 100000 $threads 3)
-		ours=$(least gpumemsnap record -o cost.json bin/pair 100000 $threads 3)
-		bare=$(least gpumemsnap record --no-stacks -o cost.json bin/pair 100000 $threads 3)
-		say "pair, $threads threads: $plain ns; recorded +$(minus "$ours" "$plain"), without stacks +$(minus "$bare" "$plain")"
-		if [ $threads = 1 ]; then
-			added=$(minus "$ours" "$plain")
-			if [ -e bin/cupti_memory.so ]; then
-				cupti_cost=$(LD_PRELOAD=$work/bin/cupti_memory.so least bin/pair 100000 1 3)
-				say "pair with CUPTI memory records, no stacks: +$(minus "$cupti_cost" "$plain")"
-			fi
-		fi
+pairs() { # THREADS PAIRS ROUNDS: medians in $plain $ours $bare $cupti
+	local round
+	rm -f cost.*.ns
+	for round in $(seq "$3"); do
+		figure bin/pair "$2" "$1" 2 >>cost.plain.ns
+		figure gpumemsnap record -q -o cost.json bin/pair "$2" "$1" 2 >>cost.ours.ns
+		figure gpumemsnap record -q --no-stacks -o cost.json bin/pair "$2" "$1" 2 >>cost.bare.ns
+		[ "$1" = 1 ] && [ -e bin/cupti_memory.so ] &&
+			LD_PRELOAD=$work/bin/cupti_memory.so figure bin/pair "$2" 1 2 >>cost.cupti.ns
 	done
-	[ -n "$added" ] && [ "$added" != nan ] && [ "$added" -le 450 ]
+	plain=$(median <cost.plain.ns) ours=$(median <cost.ours.ns) bare=$(median <cost.bare.ns)
+	cupti=$([ -e cost.cupti.ns ] && median <cost.cupti.ns)
+	say "pair, $1 threads, medians of $3 rounds: $plain ns; recorded +$(minus "$ours" "$plain"), without stacks +$(minus "$bare" "$plain")${cupti:+, CUPTI memory records without stacks +$(minus "$cupti" "$plain")}"
+}
+if [ -x bin/pair ]; then
+	pairs 1 50000 5
+	added=$(minus "$ours" "$plain")
+	[ "$added" != nan ] && [ "$added" -le 450 ]
 	judge "a recorded pair costs at most 450 ns more ($added)" $? cost.err
-	plain=$(least bin/launch)
-	ours=$(least gpumemsnap record -o cost.json bin/launch)
+	pairs 4 10000 3
+	pairs 16 3000 3
+	for _ in $(seq 11); do
+		seconds env true >>cost.true.s
+		seconds gpumemsnap record -q -o cost.json true >>cost.record.s
+	done
+	added=$(awk -v a="$(median <cost.record.s)" -v b="$(median <cost.true.s)" 'BEGIN { printf "%.1f", (a - b) * 1000 }')
+	awk -v a="$added" 'BEGIN { exit !(a <= 30) }'
+	judge "record starts and ends within 30 ms ($added)" $? cost.err
+	plain=$(for _ in 1 2 3; do figure bin/launch; done | sort -n | head -n 1)
+	ours=$(for _ in 1 2 3; do figure gpumemsnap record -o cost.json bin/launch; done | sort -n | head -n 1)
 	say "kernel launch: $plain ns, recorded $ours ns"
 	awk -v a="$ours" -v b="$plain" 'BEGIN { exit !(a > 0 && a <= b * 1.03) }'
 	judge 'launching kernels costs the same when recorded' $? cost.err
