@@ -112,7 +112,8 @@ static void reason(struct text *t, const struct model *m, const struct oom *o)
 		refused(t, m, o);
 		return;
 	default:
-		text_puts(t, "for a reason the recording does not tell: it does not say how much was free");
+		text_printf(t, "for a reason the recording does not tell: it does not say how much %s",
+		            o->free == MODEL_UNKNOWN ? "was free" : "the allocator held and used");
 	}
 }
 

@@ -24,6 +24,7 @@ static void say_growth(struct verdict *v, const struct report *r, const struct r
 	const struct growth_row *g = d->growth.rows;
 	char grown[TEXT_SIZE_MAX], more[96] = "";
 	struct text place = {0}, rate = {0};
+	size_t others = 0, i;
 
 	/* Growth that cannot matter is in the table, not in the verdict. */
 	if (!d->growth.n || (g->bytes < MIB && g->bytes < d->t->amount[TOTAL_REQUESTED].peak / 100) ||
@@ -31,9 +32,11 @@ static void say_growth(struct verdict *v, const struct report *r, const struct r
 		return;
 	verdict_place(&place, r->m, g->stack);
 	growth_rate(&rate, r, &d->growth);
-	if (d->growth.n > 1)
-		snprintf(more, sizeof more, "; %zu other stack%s grow%s too", d->growth.n - 1,
-			 d->growth.n > 2 ? "s" : "", d->growth.n > 2 ? "" : "s");
+	for (i = 1; i < d->growth.n; i++)
+		others += d->growth.rows[i].bytes >= g->bytes / 100; /* the rest is in the table */
+	if (others)
+		snprintf(more, sizeof more, "; %zu other stack%s grow%s too", others, others > 1 ? "s" : "",
+			 others > 1 ? "" : "s");
 	text_bytes(grown, g->bytes);
 	verdict_say(v, TONE_BAD, 95, "Memory grows: %s more, %s, kept by %s%s.", grown, rate.s, place.s, more);
 	verdict_say(v, TONE_ADVICE, 60,

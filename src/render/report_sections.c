@@ -388,7 +388,7 @@ static void failure_facts(struct page *p, const struct oom *x)
 	} else {
 		table_bytes(&t, x->stranded);
 	}
-	table_bytes(&t, x->missing);
+	table_bytes(&t, x->missing ? x->missing : MODEL_UNKNOWN); /* nothing was missing, or who knows */
 	table_end(&t, p);
 }
 

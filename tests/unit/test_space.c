@@ -324,6 +324,12 @@ static void a_framework_request_fails_for_one_of_five_reasons(void **state)
 	segment(&m, 20 * MIB, 20 * MIB);
 	block(&m, 20 * MIB, 18 * MIB);
 	assert_int_equal(judge(&m, 100 * MIB, MODEL_UNKNOWN, MODEL_UNKNOWN, &o), OOM_UNKNOWN);
+
+	/* Nobody says what the allocator held: it may have had enough in its cache. */
+	model_init(&m, "test");
+	block(&m, 20 * MIB, 18 * MIB);
+	assert_int_equal(judge(&m, 100 * MIB, MIB, 40 * MIB, &o), OOM_UNKNOWN);
+	assert_int_equal(o.cached, MODEL_UNKNOWN);
 }
 
 /* Total, free and what we saw handed out are all that a driver tells. */
