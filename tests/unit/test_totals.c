@@ -216,6 +216,37 @@ static void profiles_hold_the_peak_and_carry_values_through_quiet_times(void **s
 	model_free(&m);
 }
 
+/* A physical handle counts once however often it is mapped, and until its free (the recorder's, which comes when it
+ * is released and unmapped). Another process's memory, address space and pinned memory are not the device's. */
+static void memory_counts_once_and_only_where_it_is(void **state)
+{
+	struct model m;
+	struct totals t;
+
+	(void)state;
+	model_init(&m, "test");
+	put(&m, GMS_K_ADDRESS, GMS_A_ALLOC, .addr = 1 << 20, .size = 1 << 30);
+	put(&m, GMS_K_PHYSICAL, GMS_A_ALLOC, .addr = 77, .size = 4096);
+	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 1 << 20, .size = 4096);
+	put(&m, GMS_K_PHYSICAL, GMS_A_MAP, .addr = 2 << 20, .size = 4096);
+	put(&m, GMS_K_IMPORTED, GMS_A_ALLOC, .addr = 5, .size = 1 << 25);
+	put(&m, GMS_K_PINNED, GMS_A_ALLOC, .addr = 9 << 20, .size = 1 << 26);
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 7 << 20, .size = 100);
+	put(&m, GMS_K_PHYSICAL, GMS_A_UNMAP, .addr = 1 << 20, .size = 4096);
+	put(&m, GMS_K_PHYSICAL, GMS_A_UNMAP, .addr = 2 << 20, .size = 4096);
+	put(&m, GMS_K_PHYSICAL, GMS_A_FREE, .addr = 77);
+	m.history = HISTORY_COMPLETE;
+	model_link(&m);
+	totals_all(&t, &m);
+	assert_int_equal(t.device[0]->amount[TOTAL_REQUESTED].peak, 4196);
+	assert_int_equal(t.device[0]->amount[TOTAL_RESERVED].peak, 4196);
+	assert_int_equal(t.device[0]->amount[TOTAL_REQUESTED].end, 100);
+	assert_int_equal(t.device[0]->kind[GMS_K_IMPORTED].end, 1 << 25);
+	assert_int_equal(m.anomalies.free_unknown + m.anomalies.double_free + m.anomalies.alloc_live, 0);
+	totals_free(&t);
+	model_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +256,7 @@ int main(void)
 	    cmocka_unit_test(a_pool_that_was_never_sampled_leaves_reserved_unknown),
 	    cmocka_unit_test(without_history_the_peak_is_unknown_and_the_end_is_known),
 	    cmocka_unit_test(replacing_and_double_freeing_never_go_below_zero),
+	    cmocka_unit_test(memory_counts_once_and_only_where_it_is),
 	    cmocka_unit_test(profiles_hold_the_peak_and_carry_values_through_quiet_times),
 	};
 
