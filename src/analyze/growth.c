@@ -281,7 +281,7 @@ static void judge(const struct sampling *s, const struct track *t, struct growth
 	/* A framework's recording ends while the program runs: what is gone by then was not kept. */
 	if (s->framework && t->kept * 2 < rise)
 		return;
-	row.bytes = (uint64_t)rise;
+	row.bytes = (uint64_t)(t->bytes[s->n - 1] - t->bytes[0]);
 	row.count = t->count[s->n - 1] > t->count[0] ? (uint64_t)(t->count[s->n - 1] - t->count[0]) : 0;
 	row.first_row = t->first_row;
 	row.first_t_ns = s->m->ev.t_ns[t->first_row];

@@ -19,9 +19,8 @@
 
 struct growth_row {
 	uint32_t stack;
-	uint64_t bytes; /* grown from the first third's maximum to the last sample */
-	uint64_t
-	    count;    /* blocks more at the last sample than at the first; 0 if the blocks themselves grow */
+	uint64_t bytes; /* more at the last sample than at the first */
+	uint64_t count; /* the same of blocks; 0 if the blocks themselves grow */
 	double slope; /* of the fitted line: bytes per step, or per second, or per event: see unit */
 	double r2;
 	int64_t first_t_ns; /* of the first allocation that was kept across a sample */
