@@ -19,6 +19,7 @@ enum whatif_what {
 	WHATIF_PENDING, /* freed; other streams still use it */
 	WHATIF_SETTLE,	/* the other streams of a pending block are done */
 	WHATIF_EMPTY,	/* the program emptied the cache */
+	WHATIF_GIVEN_UP, /* nobody needs the private pool any more */
 	WHATIF_TRY,	/* a request that failed in the recording */
 };
 struct whatif_op {

@@ -36,7 +36,8 @@ void whatif_plain(const struct whatif_trace *t, struct whatif_run *r, const stru
 		bool is_alloc = op->what == WHATIF_ALLOC;
 		uint64_t bytes = is_alloc ? op->size : size[op->slot], sign = is_alloc ? 1 : (uint64_t)-1;
 
-		if (op->what == WHATIF_TRY || op->what == WHATIF_EMPTY || (!is_alloc && !bytes))
+		if (op->what == WHATIF_TRY || op->what == WHATIF_EMPTY || op->what == WHATIF_GIVEN_UP ||
+		    (!is_alloc && !bytes))
 			continue;
 		size[op->slot] = is_alloc ? bytes : 0;
 		*(is_alloc ? &r->device_allocs : &r->device_frees) += 1;

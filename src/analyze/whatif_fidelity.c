@@ -233,6 +233,22 @@ static struct gma_request request(struct compiler *k, size_t i)
 	return whatif_request(&k->d, k->c->size[row], k->c->stream[row], k->c->pool[row], (uint32_t)k->t->n_slots);
 }
 
+/* A private pool's segments go back only when nobody needs it any more. */
+static void give_up_pools(struct compiler *k, size_t from, size_t to)
+{
+	const struct pool_info *pools = k->t->m->pools;
+	size_t i;
+
+	for (i = from; i < to; i++) {
+		const uint64_t *id = pools[k->c->pool[k->rows[i]]].id;
+
+		if (!(id[0] || id[1]) || !(is(k, i, SEGMENT(FREE)) || is(k, i, SEGMENT(UNMAP))))
+			continue;
+		whatif_pool_dead(&k->d, k->c->pool[k->rows[i]]);
+		compile_op(k, WHATIF_GIVEN_UP, k->rows[i], 0);
+	}
+}
+
 /* Rows [from, i] are what one request caused; row i is its alloc or fail row. */
 static void take_request(struct compiler *k, size_t from, size_t i)
 {
@@ -242,6 +258,7 @@ static void take_request(struct compiler *k, size_t from, size_t i)
 	bool failed = is(k, i, BLOCK(FAIL));
 
 	compile_replaced(k, row);
+	give_up_pools(k, from, i);
 	window_open(k, from, i + 1);
 	gma_core_malloc(k->d.core, &q, &b);
 	window_close(k);
@@ -260,11 +277,7 @@ static void take_request(struct compiler *k, size_t from, size_t i)
 
 static void take_empty(struct compiler *k, size_t from, size_t to)
 {
-	size_t i;
-
-	for (i = from; i < to; i++)
-		if (k->c->pool[k->rows[i]])
-			whatif_pool_dead(&k->d, k->c->pool[k->rows[i]]);
+	give_up_pools(k, from, to);
 	window_open(k, from, to);
 	k->emptying = true;
 	gma_core_empty_cache(k->d.core, NULL);

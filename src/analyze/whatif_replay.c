@@ -128,6 +128,9 @@ static bool step(struct replay *p, const struct whatif_op *op)
 			gma_core_settle(c, b);
 		p->d.blocks[op->slot] = NULL;
 		break;
+	case WHATIF_GIVEN_UP:
+		whatif_pool_dead(&p->d, op->pool);
+		break;
 	case WHATIF_EMPTY:
 		gma_core_empty_cache(c, NULL);
 		break;

@@ -292,6 +292,39 @@ static void a_segment_in_another_place_is_the_first_mismatch(void **state)
 	assert_string_equal(w.fidelity.first.predicted, "block.alloc of 3145728 bytes at 0x100300000");
 }
 
+static void a_private_pool_serves_nobody_else_until_it_is_given_up(void **state)
+{
+	uint16_t graph;
+
+	(void)state;
+	graph = model_pool(&m, &(struct pool_info){.id = {0, 1}});
+	put(&m, GMS_K_SEGMENT, GMS_A_ALLOC, .addr = AT(0), .size = 12 * MIB, .pool = graph);
+	put(&m, GMS_K_BLOCK, GMS_A_ALLOC, .addr = AT(0), .size = 12 * MIB, .pool = graph);
+	FREE(AT(0));
+	SEGMENT(AT(1), 12 * MIB);
+	NEW(AT(1), 12 * MIB);
+	put(&m, GMS_K_SEGMENT, GMS_A_FREE, .addr = AT(0), .size = 12 * MIB, .pool = graph);
+	FREE(AT(1)); /* so that it was not the next request that emptied the cache */
+	SEGMENT(AT(2), 30 * MIB);
+	NEW(AT(2), 30 * MIB);
+	assert_run(predict(""), 42 * MIB, 3, 1, 0, 0);
+	assert_int_equal(w.fidelity.matched, w.fidelity.events);
+}
+
+static void a_block_that_other_streams_use_is_taken_back_when_they_are_done(void **state)
+{
+	(void)state;
+	NEW(AT(0), 12 * MIB);
+	put(&m, GMS_K_BLOCK, GMS_A_FREE_REQUESTED, .addr = AT(0));
+	NEW(AT(1), 12 * MIB); /* the first one still waits */
+	FREE(AT(0));
+	NEW(AT(2), 12 * MIB); /* now it does not */
+	assert_run(predict(""), 24 * MIB, 2, 0, 0, 0);
+	assert_int_equal(w.runs[0].allocated_peak, 24 * MIB);
+	/* A limit makes the program wait for them. */
+	assert_run(predict_on("memory_limit:20MiB", 64 * MIB), 12 * MIB, 2, 1, 2, 1);
+}
+
 static void each_device_is_replayed_for_itself(void **state)
 {
 	(void)state;
@@ -340,6 +373,8 @@ int main(void)
 		TEST(what_saves_nothing_is_not_recommended),
 		TEST(a_recorded_failure_tells_what_there_was_and_what_would_have_helped),
 		TEST(a_segment_in_another_place_is_the_first_mismatch),
+		TEST(a_private_pool_serves_nobody_else_until_it_is_given_up),
+		TEST(a_block_that_other_streams_use_is_taken_back_when_they_are_done),
 		TEST(each_device_is_replayed_for_itself),
 		TEST(a_fraction_needs_to_know_of_what),
 	};
