@@ -43,6 +43,7 @@ bool series_all_same(const struct model *m, uint8_t device)
 
 	totals_begin(&t, m);
 	bool same = t.device[device] && t.device[device]->plain;
+	totals_end(&t);
 	totals_free(&t);
 	return same;
 }

@@ -348,7 +348,7 @@ static void draw_legend(struct plan *g, int top)
 		return;
 	legend_line(g, &at, "legend.limit", g->l.pal.limit, "memory of the device", p->limit, "");
 	if (p->used)
-		legend_line(g, &at, "legend.used", g->l.pal.device, "used on the device, by everybody",
+		legend_line(g, &at, "legend.used", g->l.pal.device, "used on the device, by everybody (samples)",
 		            p->used_peak, "at most ");
 	if (p->reserved)
 		legend_line(g, &at, "legend.reserved", g->l.pal.reserved, "reserved: held from the device",
