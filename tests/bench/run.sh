@@ -21,6 +21,10 @@ seconds() { # COMMAND…: how long it took
 	"$@" >/dev/null 2>&1
 	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.4f\n", b - a}'
 }
+until_it_runs() { # COMMAND…: ms from its start until a program that it starts runs
+	local from=$EPOCHREALTIME
+	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN {printf "%.2f\n", (b - a) * 1000}'
+}
 # Every round runs each way once, so that what disturbs the machine disturbs all; medians are compared.
 pairs() { # THREADS
 	local how
@@ -44,12 +48,12 @@ if [ -x "$B/tests/bench/rec_pair" ]; then
 	LD_LIBRARY_PATH=$driver LD_PRELOAD=$B/lib/gpumemsnap/libgpumemsnap.so GPUMEMSNAP_SPOOL=$work/spool "$B/tests/bench/rec_sites" 50
 	for _ in 1 2 3; do seconds gpumemsnap convert -o "$work/s.json" "$work"/spool/*.spool; done | median |
 		awk '{printf "%.2f s, %.1f million events a second\n", $1, 1 / $1}'
-	echo '== record of a program that does nothing'
+	echo '== how long until a program runs'
 	for _ in $(seq 21); do
-		seconds env true >>"$work/bare"
-		seconds gpumemsnap record ${driver:+--sim} -q -o "$work/s.json" true >>"$work/recorded"
+		until_it_runs env >>"$work/bare"
+		until_it_runs gpumemsnap record ${driver:+--sim} -q -o "$work/s.json" >>"$work/recorded"
 	done
-	echo "$(median <"$work/bare") $(median <"$work/recorded")" | awk '{printf "%.1f ms, recorded %.1f ms\n", $1 * 1000, $2 * 1000}'
+	echo "$(median <"$work/bare") $(median <"$work/recorded")" | awk '{printf "%.1f ms, recorded %.1f ms\n", $1, $2}'
 fi
 if [ -x "$B/tests/bench/gma_pair" ]; then
 	echo '== a cached pair of the allocator'

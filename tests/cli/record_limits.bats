@@ -4,7 +4,7 @@ load record_helpers
 
 setup() { recorder_setup; }
 
-# killed_after SECONDS THREADS OPTIONS…: record a program that counts its calls, and kill it.
+# killed_after SECONDS|CALLS THREADS OPTIONS…: record a program that counts its calls, and kill it.
 killed_after() {
 	local seconds=$1 threads=$2 pid
 	shift 2
@@ -12,7 +12,11 @@ killed_after() {
 	gpumemsnap record --sim -q -o s.json "$@" "$F/killed" count "$threads" >out 2>err 3>&- &
 	until [ -s out ]; do sleep 0.02; done
 	pid=$(head -1 out)
-	sleep "$seconds"
+	if [[ $seconds = *calls ]]; then
+		for _ in {1..2000}; do [ "$(calls)" -ge "${seconds%calls}" ] && break; sleep 0.02; done
+	else
+		sleep "$seconds"
+	fi
 	kill -KILL "$pid"
 	wait $! || status=$?
 }
@@ -33,9 +37,9 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 }
 
 @test "SIGKILL of a flight recorder: the live set is right" {
-	local seconds
-	for seconds in 0.06 0.11; do
-		killed_after $seconds 3 --max-size 1M
+	local calls
+	for calls in 50000 150000; do # 25,000 or so are in the file
+		killed_after ${calls}calls 3 --max-size 1M
 		[ "$(jq '.meta.dropped_events > 1000' s.json)" = true ]
 		gpumemsnap report -f json s.json >r.json
 		[ "$(jq '.snapshots[0].devices[0] | .live_blocks_end <= 3 and .anomalies.free_unknown == 0
