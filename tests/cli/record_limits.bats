@@ -8,6 +8,7 @@ setup() { recorder_setup; }
 killed_after() {
 	local seconds=$1 threads=$2 pid
 	shift 2
+	rm -f count
 	: >out
 	gpumemsnap record --sim -q -o s.json "$@" "$F/killed" count "$threads" >out 2>err 3>&- &
 	until [ -s out ]; do sleep 0.02; done
