@@ -16,7 +16,9 @@ setup() {
 		cp snapshot.json snapshot.0.json
 		cp after.json snapshot.1.json
 		for rank in 0 1 2 3; do
-			RANK=$rank WORLD_SIZE=4 gpumemsnap record -q --sim -o job.json "$B/samples/streams" >/dev/null
+			program=streams
+			[ $rank = 2 ] && program=leak
+			RANK=$rank WORLD_SIZE=4 gpumemsnap record -q --sim -o job.json "$B/samples/$program" >/dev/null
 		done
 	fi
 	cp "$root/tests/data/torch/train.pickle.gz" train.pickle.gz 2>/dev/null || true
@@ -48,6 +50,12 @@ examples() {
 			fi
 		done || return 1
 	done
+}
+
+@test "the recipes print what their page shows" {
+	[ -x "$B/samples/growth" ] || skip 'record was not built (no CUDA headers)'
+	examples "$root/man/gpumemsnap-recipes.7" | sed -e 's/\\(<-/←/g' >recipes.txt
+	python3 "$BATS_TEST_DIRNAME/man_outputs.py" recipes.txt
 }
 
 @test "every manual page is clean for man" {
