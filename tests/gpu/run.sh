@@ -171,7 +171,10 @@ if have python3 && python3 -c 'import torch; assert torch.cuda.is_available()' 2
 	record profiled python3 "$here/profiled.py" && grep -q 'kernels True' profiled.out
 	judge 'torch.profiler works in a recorded program' $? profiled.out profiled.err
 	gpumemsnap flame -o "$out/matmul.flame.png" "$out/matmul.json" 2>flame.err &&
-		gpumemsnap timeline -o "$out/matmul.timeline.png" "$out/matmul.json" 2>>flame.err
+		gpumemsnap timeline -o "$out/matmul.timeline.png" "$out/matmul.json" 2>>flame.err &&
+		gpumemsnap flame --by phase --by module -o "$out/matmul.module.png" "$out/matmul.json" 2>>flame.err &&
+		gpumemsnap timeline --view segments -o "$out/matmul.segments.png" "$out/matmul.json" 2>>flame.err &&
+		gpumemsnap diff "$out/matmul.json" "$out/matmul.json" --flame "$out/matmul.diff.png" 2>>flame.err
 	judge 'pictures of it are drawn without fonts or display' $? flame.err
 	. "$here/torch_record.sh"
 else

@@ -292,6 +292,38 @@ static void the_twelve_colours_stay_apart_whoever_looks(void **state)
 			}
 }
 
+static double apart(uint32_t x, uint32_t y, int how)
+{
+	double a[3], b[3], d = 0;
+
+	seen(x, how, a);
+	seen(y, how, b);
+	for (int j = 0; j < 3; j++)
+		d += (a[j] - b[j]) * (a[j] - b[j]);
+	return d;
+}
+
+static void growing_and_shrinking_stay_apart_whoever_looks(void **state)
+{
+	struct palette pal;
+
+	(void)state;
+	for (int dark = 0; dark < 2; dark++) {
+		palette_make(&pal, dark);
+		for (int how = 0; how < 4; how++)
+			for (int k = 2; k <= PALETTE_STEPS; k++) {
+				assert_true(apart(palette_change(&pal, k), palette_change(&pal, -k), how) >
+				            0.08 * 0.08);
+				/* and the stronger the further from grey */
+				for (int sign = -1; sign <= 1; sign += 2)
+					assert_true(apart(palette_change(&pal, sign * k),
+					                  palette_change(&pal, 0),
+					                  how) > apart(palette_change(&pal, sign * (k - 1)),
+					                               palette_change(&pal, 0), how));
+			}
+	}
+}
+
 static double luminance(uint32_t rgb)
 {
 	return 0.2126 * linear(rgb >> 16) + 0.7152 * linear(rgb >> 8 & 255) + 0.0722 * linear(rgb & 255);
@@ -333,6 +365,7 @@ int main(void)
 	    cmocka_unit_test(the_layout_text_tells_every_item),
 	    cmocka_unit_test(few_colours_make_a_palette_png_and_many_a_true_one),
 	    cmocka_unit_test(the_twelve_colours_stay_apart_whoever_looks),
+	    cmocka_unit_test(growing_and_shrinking_stay_apart_whoever_looks),
 	    cmocka_unit_test(text_on_every_colour_is_readable),
 	};
 
