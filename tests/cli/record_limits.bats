@@ -124,6 +124,35 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 	[ "$(jq -c '.ops as $o | [.events[] | select($o[.[1]] == "device.alloc") | .[4]]' s.json)" = "[222]" ]
 }
 
+@test "--start-after and --duration bound what is recorded, not what the program does" {
+	rec --start-after 1h "$F/ends" exit
+	[ "$status ${lines[0]}" = "2 worked" ]
+	[ "$(events device.alloc)" -eq 0 ]
+	rec --start-after 1ns "$F/ends" exit
+	[ "$(events device.alloc) $(events device.free)" = "20 10" ]
+	rec --duration 1h "$F/ends" exit
+	[ "$(events device.alloc) $(events device.free)" = "20 10" ]
+	rec --duration 1ns "$F/ends" exit
+	[ "$status ${lines[0]}" = "2 worked" ]
+	[ "$(events device.alloc) $(events device.free)" = "0 0" ]
+	[ "$(jq -r .meta.history s.json)" = partial ]
+}
+
+@test "--signal: the program's state is written each time it gets the signal, and it runs on" {
+	local app
+	gpumemsnap record --sim -q --signal USR2 -o s.json "$F/actor" alloc:1000 alloc:2000 print:ready \
+		sleep:60000 sleep:60000 sleep:60000 >out 2>&1 3>&- &
+	for _ in {1..600}; do grep -q ready out && break; sleep 0.05; done
+	app=$(pgrep -P $!)
+	for n in 1 2; do
+		kill -USR2 "$app"
+		for _ in {1..600}; do [ -e s.dump$n.json ] && break; sleep 0.05; done
+	done
+	kill -TERM "$app"
+	wait $! || [ $? -eq 143 ]
+	[ "$(events device.alloc s.dump1.json) $(events device.alloc s.dump2.json) $(events device.alloc)" = "2 2 2" ]
+}
+
 @test "--filter-size leaves small allocations and their frees out and says so" {
 	rec --filter-size 500 "$F/storm" 2 10
 	[ "$status" -eq 0 ]

@@ -155,6 +155,30 @@ functions() {
 	[ "$(events device.alloc) $(events device.free)" = "3000 2000" ]
 }
 
+@test "threads have their names, also those that got them late" {
+	rec "$F/storm" 3 2
+	[ "$(jq '. as $d | [.threads[] | select($d.strings[.[1]] == "stormy")] | length' s.json)" -eq 3 ]
+	gpumemsnap report --by thread s.json | grep -q 'stormy'
+}
+
+@test "C++ exceptions are thrown and caught in a program that loads its C++ late" {
+	cat >late.cc <<-'CC'
+		#include <stdexcept>
+		extern "C" int late(int (*call)()) {
+		    try {
+		        call();
+		        throw std::runtime_error("thrown");
+		    } catch (const std::exception &e) {
+		        return e.what()[0] == 't' ? 0 : 1;
+		    }
+		}
+	CC
+	g++ -shared -fPIC -o liblate.so late.cc 2>err || skip "no C++ compiler"
+	rec "$F/late" "$PWD/liblate.so"
+	[ "$status" -eq 0 ]
+	[ "$(events device.alloc)" -eq 20 ]
+}
+
 @test "times never run backwards, and every thread's events are in its order" {
 	rec "$F/storm" 8 500
 	[ "$(jq '[.events[][0]] | . == sort' s.json)" = true ]

@@ -14,6 +14,7 @@ static void *work(void *arg)
 	gpu_must(set_current(gpu_context), "cuCtxSetCurrent");
 	for (i = 0; i < pairs; i++)
 		gpu_put(gpu_get(256));
+	pthread_setname_np(pthread_self(), "stormy"); /* named late, as some do */
 	gpu_get(4096);
 	return NULL;
 }
