@@ -123,6 +123,21 @@ functions() {
 	done
 }
 
+@test "a program that sets an LD_PRELOAD of its own for its children, or takes it away, has them recorded" {
+	cat >spawn.py <<-'PY'
+		import os, subprocess, sys
+		subprocess.run([sys.argv[1]], env=dict(os.environ, LD_PRELOAD=sys.argv[2]), check=True)
+		subprocess.run([sys.argv[1]], env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, check=True)
+		os.posix_spawn(sys.argv[1], [sys.argv[1]], dict(os.environ, LD_PRELOAD=sys.argv[2]))
+		os.wait()
+	PY
+	rec python3 spawn.py "$F/linked_plain" "$F/libnext.so"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'next saw 5, malloc seen' <<<"$output")" -eq 2 ]
+	[ "$(find . -name 's*.json' | wc -l)" -eq 3 ]
+	for f in s*.json; do [ "$(events device.alloc "$f")" -eq 5 ]; done
+}
+
 @test "forced unwinding passes through the recorder, and an old driver's lacks are its own" {
 	rec_fake "$F/unwound"
 	[ "$status" -eq 0 ]
