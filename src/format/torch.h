@@ -70,6 +70,7 @@ struct torch {
 		} * v;
 		pickle_word *words;
 		uint32_t *slot, *frames;
+		uint32_t last; /* asked for */
 		size_t n, cap, n_words, cap_words, mask, cap_frames;
 	} sites;
 	struct torch_ranges {

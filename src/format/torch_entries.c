@@ -187,19 +187,29 @@ static void sites_grow(struct torch_sites *s)
 	s->mask = mask;
 }
 
+static inline bool is_site(const struct torch_sites *s, uint32_t at, const pickle_word *item, size_t n)
+{
+	const struct torch_site *have = &s->v[at];
+
+	return have->n == n && !memcmp(s->words + have->first, item, n * sizeof *item);
+}
+
 /* The site of n frames, made at need; false if one of the items is no frame. */
 bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_t *at)
 {
 	struct torch_sites *s = &t->sites;
 	size_t i, k;
 
+	/* A free is requested and completed, a segment got and cut, in one place: often it is the last again. */
+	if (s->last < s->n && is_site(s, s->last, item, n)) {
+		*at = s->last;
+		return true;
+	}
 	if ((s->n + 1) * 2 > s->mask)
 		sites_grow(s);
 	for (k = hash_items(item, n) & s->mask; s->slot[k]; k = (k + 1) & s->mask) {
-		const struct torch_site *have = &s->v[s->slot[k] - 1];
-
-		if (have->n == n && !memcmp(s->words + have->first, item, n * sizeof *item)) {
-			*at = s->slot[k] - 1;
+		if (is_site(s, s->slot[k] - 1, item, n)) {
+			*at = s->last = s->slot[k] - 1;
 			return true;
 		}
 	}
@@ -219,7 +229,7 @@ bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_
 	    .first = (uint32_t)s->n_words, .n = (uint32_t)n, .stack = model_stack(t->m, s->frames, n)};
 	s->n_words += n;
 	s->slot[k] = (uint32_t)s->n;
-	*at = (uint32_t)s->n - 1;
+	*at = s->last = (uint32_t)s->n - 1;
 	return true;
 }
 

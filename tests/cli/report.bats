@@ -130,3 +130,26 @@ small="[10,0,0,4096,1000,0,1,0,0],[20,0,0,8192,500,0,1,0,0],[30,1,0,8192,0,0,0,0
 	[[ $output == *"Host: a request of 5.00 GiB failed at event 0"*"memory of the host, none of the device"* ]]
 	[[ $output == *HOST*"FAILED ALLOCATIONS"* ]]
 }
+
+@test "what is no recording is refused by name, and every number of an event may be nonsense" {
+	mkdir folder
+	: >empty
+	gzip <empty >empty.gz
+	head -c 100000 /dev/zero >zeros
+	head -c 100000 /dev/zero | gzip >zeros.gz
+	for bad in folder empty empty.gz zeros zeros.gz missing /dev/null; do
+		run gpumemsnap report "$bad"
+		echo "$bad: $output"
+		[ "$status" -eq 3 ]
+		[[ $output == *"gpumemsnap: $bad: "* ]]
+	done
+	for value in -1 1e999 NaN 1.5 18446744073709551615 18446744073709551616 '"x"' '[]' '{}' true ''; do
+		for field in 0 1 2 3 4 5 6 7 8; do
+			row=(1 0 0 4096 512 0 0 0 0)
+			row[field]=$value
+			snap "[$(IFS=,; echo "${row[*]}")],[9,1,0,4096,0,0,0,0,0]"
+			run gpumemsnap report s.json
+			[ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+		done
+	done
+}
