@@ -1,12 +1,14 @@
 #!/bin/bash
 # run.sh: what `make bench` does: speed as ratios within this run. It judges nothing by itself but what
-# the parts judge; quote its medians, and only from a quiet machine. Never part of `make check`.
+# the parts judge; quote its medians, and only from a quiet machine. EVENTS=1000000 make bench: larger recordings.
+# A few minutes; never part of `make check`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${B:=$PWD/build}"
 export B PATH="$B/bin:$PATH"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+events=${EVENTS:-300000}
 driver=$B/lib/gpumemsnap/sim
 [ -e /dev/nvidiactl ] && driver=
 
@@ -60,8 +62,8 @@ if [ -x "$B/tests/bench/gma_pair" ]; then
 	"$B/tests/bench/gma_pair"
 fi
 echo '== report on a PyTorch snapshot, against pickle.load'
-python3 tests/bench/read_torch.py
+python3 tests/bench/read_torch.py "$events"
 echo '== our own snapshot, against json.load'
-python3 tests/bench/read_json.py
+python3 tests/bench/read_json.py "$events"
 echo '== pictures, beyond reading'
 python3 tests/bench/pictures.py
