@@ -65,5 +65,7 @@ echo '== report on a PyTorch snapshot, against pickle.load'
 python3 tests/bench/read_torch.py "$events"
 echo '== our own snapshot, against json.load'
 python3 tests/bench/read_json.py "$events"
+echo '== four times the recording'
+python3 tests/bench/scale.py "$((events * 4))"
 echo '== pictures, beyond reading'
 python3 tests/bench/pictures.py

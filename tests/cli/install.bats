@@ -69,6 +69,11 @@ files() { (cd "$1" && find . ! -type d | sort); }
 	ldd gpumemsnap-test/bin/gpumemsnap | awk '/=>/ {print $1, $3}' | grep -vE '^(libc|libm|libdl|libpthread|librt)\.so' |
 		grep -v "$PWD/gpumemsnap-test/" >outside || true
 	[ ! -s outside ] || { cat outside; return 1; }
+	if [ -x "$B/samples/growth" ]; then
+		(gpumemsnap-test/share/gpumemsnap/samples/demo.sh >demo.out)
+		grep -q 'growth.c:' demo.out
+		[ -s flame.png ] && [ -s timeline.png ]
+	fi
 	gpumemsnap-test/bin/gpumemsnap report "$BATS_TEST_DIRNAME/../data/solver.json" | grep -q 'GPU 0 needed at most'
 }
 
