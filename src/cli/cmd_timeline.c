@@ -332,9 +332,9 @@ static int timeline_run(const struct command *self, int argc, char **argv, struc
 		return helped ? 0 : -1;
 	if (drawing_check(&o.drawing, "timeline", e))
 		return -1;
-	if (!(font = font_open(e)))
-		return -1;
 	standard = (char *)(uintptr_t)snapshot_path("timeline", argc ? 1 : 0, argv, e);
+	if (!standard || !(font = font_open(e)))
+		return -1;
 	rc = snapshot_parts(&parts, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
 	if (!rc && !parts.n)
 		rc = err_set(e, ERR_USAGE, NULL, -1, "timeline: there is no snapshot in this set");
