@@ -150,7 +150,7 @@ struct gma_oom {
 	uint64_t requested, rounded, segment; /* bytes asked for; rounded; asked of the device */
 	uint64_t limit, device_free, device_total; /* GMA_UNLIMITED if not set or not known */
 	uint64_t active, reserved, others;
-	struct gma_holes holes;		/* usable for this request's stream and pool */
+	struct gma_holes holes;		/* cached for this request's stream and pool */
 	struct gma_holes elsewhere;	/* cached for other streams and pools */
 	uint64_t pinned_bytes; /* free bytes in segments that a few live blocks keep */
 	struct gma_pin {

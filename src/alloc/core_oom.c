@@ -21,8 +21,9 @@ static void lane_holes(const struct gma_lane *l, struct gma_holes *h)
 			add_holes(l->bin[i][j], h);
 }
 
-/* The holes of one lane, or (only NULL) of all but `except`. */
-static void holes(const struct gma_core *c, const struct gma_lane *only, const struct gma_lane *except, struct gma_holes *h)
+/* The holes of a lane's stream and pool (small ones too, which large requests do not get), or of all others; lane
+ * NULL: all there are. */
+static void holes(const struct gma_core *c, const struct gma_lane *lane, bool others, struct gma_holes *h)
 {
 	const struct gma_pool *p;
 	const struct gma_lane *l;
@@ -32,13 +33,13 @@ static void holes(const struct gma_core *c, const struct gma_lane *only, const s
 	for (p = &c->pool; p; p = p->next)
 		for (half = 0; half < 2; half++)
 			for (l = half ? p->large.lanes : p->small.lanes; l; l = l->next)
-				if (only ? l == only : l != except)
+				if (!lane || (l->stream == lane->stream && p == lane->half->pool) != others)
 					lane_holes(l, h);
 }
 
 void gma_core_holes(const struct gma_core *c, struct gma_holes *h)
 {
-	holes(c, NULL, NULL, h);
+	holes(c, NULL, false, h);
 }
 
 /* Whole pages in the free blocks of a segment, wherever in their pages these may begin. */
@@ -145,8 +146,8 @@ void gma_diagnose(struct gma_core *c, const struct gma_request *q, const struct 
 		used = o->device_total - o->device_free;
 		o->others = used > c->reserved ? used - c->reserved : 0;
 	}
-	holes(c, l, NULL, &o->holes);
-	holes(c, NULL, l, &o->elsewhere);
+	holes(c, l, false, &o->holes);
+	holes(c, l, true, &o->elsewhere);
 	for (s = c->oldest; s; s = s->next) {
 		look_for_pin(s, o);
 		o->pages += s->expandable ? 0 : whole_pages(c, s);

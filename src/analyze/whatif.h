@@ -28,9 +28,16 @@ struct whatif_op {
 	uint16_t stream, pool;
 	uint8_t what;
 };
+enum whatif_kind {
+	WHATIF_CACHING, /* the core under a configuration */
+	WHATIF_PLAIN,   /* cudaMalloc and cudaFree for every request */
+	WHATIF_POOL,    /* a stream-ordered pool that keeps what it has: cudaMallocAsync */
+	WHATIF_OFFLINE, /* a plan made with all lives known: what packing can reach at best */
+};
 struct whatif_trace { /* of one device */
 	const struct model *m;
 	uint8_t device;
+	enum whatif_kind does; /* what the program asked: WHATIF_CACHING, _PLAIN or _POOL */
 	struct whatif_op *ops;
 	size_t n, cap;
 	uint32_t *alloc_row; /* by slot */
@@ -56,12 +63,6 @@ struct whatif_fidelity {
 	struct whatif_mismatch first; /* meaningful if matched < events */
 };
 
-enum whatif_kind {
-	WHATIF_CACHING, /* the core under a configuration */
-	WHATIF_PLAIN,   /* cudaMalloc and cudaFree for every request */
-	WHATIF_POOL,    /* a stream-ordered pool that keeps what it has: cudaMallocAsync */
-	WHATIF_OFFLINE, /* a plan made with all lives known: what packing can reach at best */
-};
 struct whatif_run {
 	const char *conf; /* or the kind's name; owned by struct whatif */
 	enum whatif_kind kind;
@@ -102,6 +103,8 @@ struct whatif {
 	uint64_t saves_bytes;
 	bool avoids_oom;
 };
+/* Is that how the program was recorded? */
+bool whatif_as_recorded(const struct whatif *w, const struct whatif_run *r);
 int whatif_make(struct whatif *w, const struct model *m, const struct whatif_options *o, struct err *e);
 void whatif_free(struct whatif *w);
 

@@ -115,7 +115,7 @@ static void take_initial(struct compiler *k, enum gms_level level)
 static void compile_driver(struct compiler *k)
 {
 	const struct columns *c = k->c;
-	size_t i;
+	size_t async = 0, i;
 
 	for (i = 0; i < k->n; i++) {
 		uint32_t row = k->rows[i], peer = c->peer[row];
@@ -126,6 +126,7 @@ static void compile_driver(struct compiler *k)
 		if (request && what == GMS_A_ALLOC && c->size[row]) {
 			compile_replaced(k, row);
 			compile_op(k, WHATIF_ALLOC, row, compile_slot(k, row));
+			async += of == GMS_K_ASYNC;
 		} else if (request && what == GMS_A_FAIL) {
 			compile_op(k, WHATIF_TRY, row, 0);
 		} else if (what == GMS_A_FREE && peer != MODEL_NO_PEER && k->slot_of[peer] != UINT32_MAX) {
@@ -133,6 +134,7 @@ static void compile_driver(struct compiler *k)
 			compile_end(k, peer);
 		}
 	}
+	k->t->does = 2 * async > k->t->n_slots ? WHATIF_POOL : WHATIF_PLAIN;
 }
 
 static void find_replaced(struct compiler *k)

@@ -57,6 +57,15 @@ uint64_t *whatif_in_use(const struct whatif_trace *t, const struct bands_axis *x
 	return whatif_curve_end(&c, true);
 }
 
+bool whatif_as_recorded(const struct whatif *w, const struct whatif_run *r)
+{
+	size_t i;
+
+	for (i = 0; i < w->n_traces && w->traces[i].device != r->device; i++)
+		;
+	return i < w->n_traces && r->kind == w->traces[i].does && (r->own || r->kind != WHATIF_CACHING || r == &w->base[i]);
+}
+
 static bool looks_like(const struct whatif_run *a, const struct whatif_run *b)
 {
 	return a->reserved_peak == b->reserved_peak && a->device_allocs == b->device_allocs && !a->ooms == !b->ooms;
@@ -112,6 +121,9 @@ size_t whatif_best(const struct whatif *w, size_t trace, bool asked, const struc
 			if (strcmp(runs[i].conf, w->own_conf))
 				best[n++] = &runs[i];
 	} else {
+		for (i = 0; i < per_trace; i++)
+			if (runs[i].kind != WHATIF_CACHING && whatif_as_recorded(w, &runs[i]))
+				best[n++] = &runs[i];
 		while (n < max && (next = best_beside(runs, per_trace, best, n)))
 			best[n++] = next;
 	}

@@ -139,7 +139,7 @@ static void draw_legend(const struct plan *g, int y)
 		const struct whatif_run *r = g->run[i];
 
 		name.n = 0;
-		text_puts(&name, is_own(g, i) ? "as recorded: " : "");
+		text_puts(&name, whatif_as_recorded(g->t->w, r) ? "as recorded: " : "");
 		for (s = *r->conf ? r->conf : "default settings"; *s; s++)
 			text_printf(&name, *s == ',' ? "%c " : "%c", *s);
 		snprintf(words, sizeof words, "reserves at most %s%s", text_bytes(bytes, r->reserved_peak),

@@ -39,7 +39,7 @@ static void runs(struct page *p, const struct whatif *w, size_t from, size_t to)
 			table_cell(&t, "%.0f %%", 100 * r->fragmentation_at_peak);
 		table_count(&t, r->device_allocs + r->device_frees);
 		table_count(&t, r->retries);
-		table_cell(&t, "%s%s", *r->conf ? r->conf : "(default)", r->own ? " *" : "");
+		table_cell(&t, "%s%s", *r->conf ? r->conf : "(default)", whatif_as_recorded(w, r) ? " *" : "");
 		table_cell(&t, "%s", r->ooms ? "out of memory" : r->device_mem == MODEL_UNKNOWN ? "" : "fits");
 	}
 	table_end(&t, p);

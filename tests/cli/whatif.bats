@@ -184,6 +184,8 @@ predict() { # FILE: one line per real run
 	[40,0,0,8192,400,0,1,0,0]]}
 	J
 	gpumemsnap whatif -f json -c '' s.json >out
+	gpumemsnap whatif s.json | grep -q 'cudaMalloc \*' # what the program does
+	! gpumemsnap whatif s.json | grep -q '(default) \*'
 	[ "$(jq -c '[.fidelity, .runs[0].reserved_peak, .runs[0].allocated_peak, .runs[0].requested_peak, .runs[0].device_allocs]' out)" = '[null,2097152,1536,1500,1]' ]
 }
 
