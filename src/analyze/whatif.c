@@ -258,6 +258,11 @@ static void recommend(struct whatif *w)
 	size_t per_trace = w->n_traces ? w->n_runs / w->n_traces : 0, k, best_k = SIZE_MAX;
 	struct whatif_run base, best, r;
 
+	w->no_history = true;
+	for (k = 0; k < w->n_traces; k++)
+		w->no_history = w->no_history && w->traces[k].n == w->traces[k].n_initial;
+	if (w->no_history)
+		return;
 	sum(w, w->base, 1, &base);
 	best = base;
 	for (k = 0; k < w->n_confs && per_trace; k++) {

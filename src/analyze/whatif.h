@@ -102,6 +102,7 @@ struct whatif {
 	const char *recommended; /* NULL: keep what you have */
 	uint64_t saves_bytes;
 	bool avoids_oom;
+	bool no_history; /* no request was replayed, only what was live laid out anew: nothing is recommended */
 };
 /* Is that how the program was recorded? */
 bool whatif_as_recorded(const struct whatif *w, const struct whatif_run *r);

@@ -51,7 +51,9 @@ static void advice(struct page *p, const struct whatif *w)
 	char saves[TEXT_SIZE_MAX];
 
 	if (!w->recommended) {
-		page_paragraph(p, INK_PLAIN, "  ", "No setting tried is worth changing for.");
+		page_paragraph(p, INK_PLAIN, "  ", w->no_history
+			? "No history recorded: only what is live now was laid out anew, which recommends no setting."
+			: "No setting tried is worth changing for.");
 		return;
 	}
 	text_puts(&t, *w->recommended ? "set " : "unset ");

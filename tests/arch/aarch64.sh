@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${B:=build}"
+B=${B#"$PWD"/} # as the Makefile calls it
 cc=aarch64-linux-gnu-gcc
 out=$B/aarch64
 cuda=${CUDA_HOME:-/usr/local/cuda}/include

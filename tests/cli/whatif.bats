@@ -200,3 +200,14 @@ predict() { # FILE: one line per real run
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"no allocations"* ]]
 }
+
+@test "without a history nothing is recommended" {
+	python3 -c "import gzip, pickle, sys
+s = pickle.load(gzip.open(sys.argv[1]))
+s['device_traces'] = [[] for _ in s['device_traces']]
+pickle.dump(s, open('bare.pickle', 'wb'))" "$data/../torch/streams.pickle.gz"
+	run gpumemsnap whatif bare.pickle
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *'No history recorded: only what is live now was laid out anew, which recommends no setting.'* ]]
+	gpumemsnap whatif -f json bare.pickle >out
+	[ "$(jq -c '.recommended.conf' out)" = null ]
+}
