@@ -154,7 +154,8 @@ struct gma_oom {
 	struct gma_holes elsewhere;	/* cached for other streams and pools */
 	uint64_t pinned_bytes; /* free bytes in segments that a few live blocks keep */
 	struct gma_pin {
-		uint64_t user, count, bytes, keeps; /* live blocks of one user, and the free bytes of their segments */
+		uint64_t user, count, bytes, keeps; /* of segments that one user's blocks keep: how many,
+						      * their smallest live blocks, the free bytes */
 	} pin[3]; /* the worst first */
 	unsigned pins;
 	uint64_t pages; /* that could go back if segments were expandable, in bytes */

@@ -76,7 +76,7 @@ static void add_pin(struct gma_oom *o, struct gma_pin pin)
 	o->pin[i] = pin;
 }
 
-/* A segment mostly free that few live blocks keep: remember its smallest live block. */
+/* A segment mostly free that few live blocks keep: its smallest live block tells whose it is. */
 static void look_for_pin(const struct gma_segment *s, struct gma_oom *o)
 {
 	const struct gma_block *b, *least = NULL;

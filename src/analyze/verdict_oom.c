@@ -2,11 +2,9 @@
  *
  * Figures add up to the device's memory wherever that is known. verdict.c calls it.
  */
-#include "analyze/live.h"
 #include "analyze/oom.h"
 #include "analyze/verdict.h"
 #include "base/text.h"
-#include <stdio.h>
 
 /* "of its 4.00 GiB 1.89 GiB were held by this program's allocations, 457.00 MiB by …, and 1.66 GiB were free" */
 static void device_divided(struct text *t, const struct oom *o)

@@ -121,7 +121,7 @@ size_t whatif_best(const struct whatif *w, size_t trace, bool asked, const struc
 			if (strcmp(runs[i].conf, w->own_conf))
 				best[n++] = &runs[i];
 	} else {
-		for (i = 0; i < per_trace; i++)
+		for (i = 0; i < per_trace && n < max; i++)
 			if (runs[i].kind != WHATIF_CACHING && whatif_as_recorded(w, &runs[i]))
 				best[n++] = &runs[i];
 		while (n < max && (next = best_beside(runs, per_trace, best, n)))

@@ -103,9 +103,11 @@ static void output_free(struct output *o)
 /* Give the present file a second name; it is under its own all the while. -1 with errno. */
 static int keep_old(const char *path, const char *old)
 {
-	if (unlink(old) && errno != ENOENT)
-		return -1;
-	if (!link(path, old) || errno == ENOENT)
+	int rc = link(path, old);
+
+	if (rc && errno == EEXIST && !unlink(old))
+		rc = link(path, old);
+	if (!rc || errno == ENOENT) /* no present file: an older one stays */
 		return 0;
 	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK) /* no links here */
 		return rename(path, old);

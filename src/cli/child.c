@@ -107,8 +107,10 @@ int child_pause(struct child *c, int ms)
 		return 0;
 	to_dump = sig == SIGUSR1 || sig == SIGUSR2;
 	if (!child_ended(c, c->pid, &status) && info.si_code <= 0) {
-		if (!to_dump && c->before_end)
+		if (!to_dump && c->before_end) {
 			c->before_end(c->ctx);
+			c->before_end = NULL; /* who asks again is in a hurry */
+		}
 		kill(c->pid, sig);
 	}
 	return to_dump ? 0 : sig;

@@ -110,10 +110,12 @@ static int parse_by(const struct flame_opts *o, struct by *by, struct err *e)
 			by->count = *word == 'c';
 		else if (!strcmp(word, "phase"))
 			by->phases = true;
-		else if (!strcmp(word, "function") || !strcmp(word, "file") || !strcmp(word, "module"))
-			by->level = *word == 'm'     ? LEVEL_MODULE
-			            : word[1] == 'i' ? LEVEL_FILE
-			                             : LEVEL_FUNCTION;
+		else if (!strcmp(word, "function"))
+			by->level = LEVEL_FUNCTION;
+		else if (!strcmp(word, "file"))
+			by->level = LEVEL_FILE;
+		else if (!strcmp(word, "module"))
+			by->level = LEVEL_MODULE;
 		else
 			return err_set(e, ERR_USAGE, NULL, -1,
 			               "--by: '%s' is not bytes, count, function, file, module or phase",

@@ -314,11 +314,13 @@ static void fetch_histories(void *session)
 {
 	struct session *s = session;
 	struct spools_entry *v;
-	size_t i, n = spools_list(s->spools.dir, &v);
+	size_t i, n = spools_list(s->spools.dir, &v), running = 0;
 
 	for (i = 0; i < n; i++)
+		running += v[i].info.state == SPOOL_RUNNING;
+	for (i = 0; i < n; i++)
 		if (v[i].info.state == SPOOL_RUNNING)
-			torch_level_ask(v[i].path, HISTORY_MS / (int)n);
+			torch_level_ask(v[i].path, HISTORY_MS / (int)running);
 	spools_list_free(v, n);
 }
 

@@ -91,15 +91,16 @@ static void write_title(struct text *t, const struct timeline_picture *pic)
 		text_printf(t, " of GPU %u", p->device);
 }
 
-static void about_recording(struct text *t, const struct model *m)
+static void about_recording(struct text *t, const struct timeline_panel *p)
 {
+	const char *of = p->file ? p->file : "", *colon = p->file ? ": " : "";
 	char events[TEXT_SIZE_MAX];
 
-	if (!m->complete)
-		text_puts(t, " \xc2\xb7 the recording is incomplete");
-	if (m->dropped_events && m->dropped_events != MODEL_UNKNOWN)
-		text_printf(t, " \xc2\xb7 %s earlier events were dropped",
-		            text_count(events, m->dropped_events));
+	if (!p->m->complete)
+		text_printf(t, " \xc2\xb7 %s%sthe recording is incomplete", of, colon);
+	if (p->m->dropped_events && p->m->dropped_events != MODEL_UNKNOWN)
+		text_printf(t, " \xc2\xb7 %s%s%s earlier events were dropped", of, colon,
+		            text_count(events, p->m->dropped_events));
 }
 
 void timeline_subtitle(struct text *t, const struct timeline_picture *pic)
@@ -123,7 +124,9 @@ void timeline_subtitle(struct text *t, const struct timeline_picture *pic)
 	text_printf(t, " \xc2\xb7 %s events", text_count(events, n));
 	if (pic->view == TIMELINE_ACTIVE)
 		text_printf(t, " \xc2\xb7 by %s", by[pic->by]);
-	about_recording(t, m);
+	for (size_t i = 0; i < pic->n; i++)
+		if (!i || pic->panel[i].m != pic->panel[i - 1].m)
+			about_recording(t, &pic->panel[i]);
 }
 
 /* The recording behind one that is drawn. */

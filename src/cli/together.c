@@ -12,6 +12,7 @@ void together_span(const struct model *m, int64_t *from, int64_t *to)
 {
 	*from = 0;
 	*to = m->duration_ns > 0 && m->has_time ? m->duration_ns : 0;
+	*to = *to < FAR ? *to : FAR;
 	for (size_t row = m->n_initial; row < m->ev.n; row++) {
 		*to = m->ev.t_ns[row] > *to ? m->ev.t_ns[row] : *to;
 		*from = m->ev.t_ns[row] < *from ? m->ev.t_ns[row] : *from;

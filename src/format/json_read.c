@@ -522,6 +522,7 @@ int json_read(const struct input *in, struct model *m, struct err *e)
 		const char *file = m->file;
 
 		p = (struct places){.careful = true};
+		*e = (struct err){0}; /* of the wrong guess */
 		model_free(m);
 		model_init(m, file);
 		good = read_once(in, m, e, &p);

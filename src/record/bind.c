@@ -109,6 +109,16 @@ static void *ours_for(const char *name, void **real)
 	return NULL;
 }
 
+#ifdef __aarch64__
+#define R_SLOT R_AARCH64_JUMP_SLOT
+#define R_DATA R_AARCH64_GLOB_DAT
+#define R_WORD R_AARCH64_ABS64
+#else
+#define R_SLOT R_X86_64_JUMP_SLOT
+#define R_DATA R_X86_64_GLOB_DAT
+#define R_WORD R_X86_64_64
+#endif
+
 static void rebind(const struct object *o, const ElfW(Rela) *r)
 {
 	unsigned type = ELF64_R_TYPE(r->r_info);
@@ -116,11 +126,11 @@ static void rebind(const struct object *o, const ElfW(Rela) *r)
 	void **slot = (void **)(o->base + r->r_offset), *now, *real, *ours;
 	bool unbound; /* a lazy one leads back into the object until its first call */
 
-	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) || s->st_shndx != SHN_UNDEF ||
+	if ((type != R_SLOT && type != R_DATA && type != R_WORD) || s->st_shndx != SHN_UNDEF ||
 	    !(ours = ours_for(o->strings + s->st_name, &real)))
 		return;
 	now = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	unbound = type == R_X86_64_JUMP_SLOT && (ElfW(Addr))now >= o->base && (ElfW(Addr))now < o->end;
+	unbound = type == R_SLOT && (ElfW(Addr))now >= o->base && (ElfW(Addr))now < o->end;
 	if (now == real || unbound)
 		store(o, slot, ours);
 }

@@ -63,7 +63,6 @@ struct map {
 	enum spool_kind kind; /* of the record that tells it */
 };
 static struct map streams = {.kind = SPOOL_STREAM}, pools = {.kind = SPOOL_POOL}, contexts = {.kind = SPOOL_CONTEXT};
-static uint32_t n_settings;
 static struct map strings = {.kind = SPOOL_STRING}; /* the key is the text's hash */
 
 static uint64_t hash(uint64_t x)
@@ -148,6 +147,8 @@ static void forget(struct map *m, uint64_t handle)
 }
 
 /* A program that does it at every step would fill the file: the first ones count. */
+static uint32_t n_settings;
+
 void rec_setting(struct rec_lane *lane, struct spool_setting *s)
 {
 	enum { MOST = 256 };

@@ -224,7 +224,7 @@ static void process_line(struct page *p, const struct top *t, const struct top_p
 	right(p, change(buf, row->per_minute), 11);
 	right(p, percent(buf, sizeof buf, row->recorded ? ratio(row->active, row->reserved) : NAN), 4);
 	right(p, row->recorded ? text_count(buf, row->failed) : "-", 4);
-	text_puts(&p->row, row->command ? without_folder(row->command) : "(of another PID namespace)");
+	text_puts(&p->row, row->command ? without_folder(row->command) : "(not in this /proc)");
 	end_line(p, selected ? SELECTED : PLAIN);
 }
 

@@ -142,8 +142,11 @@ static void draw_legend(const struct plan *g, int y)
 		text_puts(&name, whatif_as_recorded(g->t->w, r) ? "as recorded: " : "");
 		for (s = *r->conf ? r->conf : "default settings"; *s; s++)
 			text_printf(&name, *s == ',' ? "%c " : "%c", *s);
-		snprintf(words, sizeof words, "reserves at most %s%s", text_bytes(bytes, r->reserved_peak),
-			 r->ooms ? ", then runs out of memory" : "");
+		if (r->ooms && !r->reserved_peak)
+			snprintf(words, sizeof words, "does not even begin");
+		else
+			snprintf(words, sizeof words, "reserves at most %s%s", text_bytes(bytes, r->reserved_peak),
+				 r->ooms ? ", then runs out of memory" : "");
 		y = legend_entry(g, "legend.reserved", (int64_t)i, colour(g, i), y, name.s, words);
 	}
 	snprintf(words, sizeof words, "at most %s", text_bytes(bytes, g->trace->lower_bound));
@@ -197,6 +200,8 @@ static void write_title(struct text *t, const struct whatif_picture *p)
 	const struct whatif_run *run[LINES];
 	size_t n = whatif_best(w, 0, p->asked, run, LINES);
 
+	while (n > 1 && run[n - 1]->ooms && !run[n - 1]->reserved_peak) /* does not even begin */
+		n--;
 	high = run[0]->reserved_peak;
 	low = run[n - 1]->reserved_peak;
 	text_printf(t, "Reserved GPU memory under %zu setting%s: ", n, n == 1 ? "" : "s");

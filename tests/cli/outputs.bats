@@ -144,3 +144,11 @@ writers() { # CHECK: each command that writes a file, with the file's name first
 	for _ in $(seq 600); do grep -q '^{"format":"gpumemsnap"' alone.json && break; sleep 0.1; done
 	gpumemsnap report alone.json | grep -q 'GPU 0'
 }
+
+@test "an old file stays where there is no present one to keep" {
+	echo older >new.json.old
+	gpumemsnap convert -o new.json solver.json
+	[ "$(cat new.json.old)" = older ]
+	gpumemsnap convert -o new.json solver.json
+	cmp new.json new.json.old
+}

@@ -87,3 +87,14 @@ all_pictures() { # FILE
 		[ "$status" -eq 2 ]
 	done
 }
+
+@test "times and durations that no recording has are drawn within bounds" {
+	sed 's/"complete": true,/& "duration_ns": 9223372036854775807,/' one.json >forever.json
+	grep -q 9223372036854775807 forever.json
+	sed 's/^\[10, 0/[-9223372036854775807, 0/' forever.json >ever.json
+	grep -q '^\[-9223372036854775807' ever.json
+	for f in forever ever; do
+		timeout 60 gpumemsnap timeline --width 700 $f.json >out.png
+		timeout 60 gpumemsnap timeline --width 700 $f.json one.json >out.png
+	done
+}

@@ -73,10 +73,10 @@ wait_for_file() { # FILE: until it has something in it
 	LD_LIBRARY_PATH=$fake gpumemsnap top --once 1 | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
 }
 
-@test "a process of another PID namespace is said to be one" {
+@test "a process that this /proc does not know is said to be one" {
 	pid=2
 	world
-	LD_LIBRARY_PATH=$fake gpumemsnap top --once | grep -E '^9999999 .* 1.00 MiB .*\(of another PID namespace\)$'
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once | grep -E '^9999999 .* 1.00 MiB .*\(not in this /proc\)$'
 	LD_LIBRARY_PATH=$fake gpumemsnap top --format json | jq -e '.processes[] | select(.pid == 9999999) | .command == null'
 }
 

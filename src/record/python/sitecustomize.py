@@ -95,8 +95,10 @@ class Torch:
             os._exit = self.exit
 
     def exit(self, status):
-        self.finish()
-        self.exit_at_once(status)
+        try:
+            self.finish()
+        finally:
+            self.exit_at_once(status)
 
     def finish(self):
         if not self.finished and self.dump():
