@@ -69,10 +69,36 @@ static void mismatch(struct compiler *k, size_t i, const struct gma_note *n)
 	describe_or_nothing(x->predicted, sizeof x->predicted, x->predicted_op, n ? n->addr : 0, n ? n->size : 0);
 }
 
+static bool shows_it(const struct compiler *k, size_t i, const struct gma_note *n)
+{
+	uint32_t row = k->rows[i];
+
+	return k->c->op[row] == op_of[n->what] && k->c->size[row] == n->size &&
+	       (n->what == GMA_DID_OOM || k->c->addr[row] == n->addr);
+}
+
+/* Blocks whose streams are waited for complete stream by stream, and only the program knew which those are:
+ * of completed frees in a row the one that is predicted may come first. */
+static void bring_forward(struct compiler *k, const struct gma_note *n)
+{
+	enum { FAR = 4096 }; /* no recording is worth a longer search */
+	size_t i = k->at;
+	uint32_t row, number;
+
+	if (n->what != GMA_DID_FREE_COMPLETED)
+		return;
+	while (i < k->end && i - k->at < FAR && is(k, i, BLOCK(FREE)) && !shows_it(k, i, n))
+		i++;
+	if (i == k->end || !shows_it(k, i, n))
+		return;
+	row = k->rows[i], number = k->number[i];
+	k->rows[i] = k->rows[k->at], k->number[i] = k->number[k->at];
+	k->rows[k->at] = row, k->number[k->at] = number;
+}
+
 static void compare(void *ctx, const struct gma_note *n)
 {
 	struct compiler *k = ctx;
-	uint32_t row;
 
 	if (k->quiet || k->off)
 		return;
@@ -80,9 +106,8 @@ static void compare(void *ctx, const struct gma_note *n)
 		mismatch(k, k->at, n);
 		return;
 	}
-	row = k->rows[k->at];
-	if (k->c->op[row] != op_of[n->what] || k->c->size[row] != n->size ||
-	    (n->what != GMA_DID_OOM && k->c->addr[row] != n->addr)) {
+	bring_forward(k, n);
+	if (!shows_it(k, k->at, n)) {
 		mismatch(k, k->at, n);
 		return;
 	}

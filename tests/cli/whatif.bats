@@ -211,3 +211,8 @@ pickle.dump(s, open('bare.pickle', 'wb'))" "$data/../torch/streams.pickle.gz"
 	gpumemsnap whatif -f json bare.pickle >out
 	[ "$(jq -c '.recommended.conf' out)" = null ]
 }
+
+@test "blocks that other streams use complete stream by stream, as two threads on a GPU recorded it" {
+	gpumemsnap whatif -c '' -f json "$BATS_TEST_DIRNAME/../data/waits.json.gz" >out
+	[ "$(jq -c '.fidelity' out)" = '{"events":1261,"matched":1261,"first_mismatch":null}' ]
+}
