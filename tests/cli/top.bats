@@ -107,6 +107,7 @@ wait_for_file() { # FILE: until it has something in it
 }
 
 @test "a long recording is looked at without keeping it in memory" {
+	[[ ${MAKEFLAGS-} != *SAN=* ]] || skip 'a sanitizer takes memory of its own'
 	[ -x "$B/tests/fault/actor" ] || skip 'record was not built (no CUDA headers)'
 	gpumemsnap record -q --sim -o busy.json "$B/tests/fault/actor" alloc:1000 count:count 3>&- 9>&- &
 	calls() { od -An -tu8 -N8 count 2>/dev/null || echo 0; }

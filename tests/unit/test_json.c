@@ -408,8 +408,8 @@ static void a_part_may_come_before_or_after_all_others(void **state)
 {
 	static const char *const part[] = {
 	    "\"format\":\"gpumemsnap\"", "\"version\":1", "\"strings\":[\"\",\"main\",\"a.c\",\"late\"]",
-	    "\"table_fields\":{\"frames\":[\"file\",\"function\"]}", "\"event_fields\":[\"t_ns\",\"op\",\"device\","
-	    "\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\"]", "\"ops\":[\"device.alloc\",\"device.free\"]",
+	    "\"table_fields\":{\"frames\":[\"file\",\"function\"]}", ("\"event_fields\":[\"t_ns\",\"op\",\"device\","
+	    "\"addr\",\"size\",\"stream\",\"stack\",\"thread\",\"pool\"]"), "\"ops\":[\"device.alloc\",\"device.free\"]",
 	    "\"frames\":[[0,0],[2,1]]", "\"stacks\":[[],[1]]", "\"threads\":[[0,0],[77,3]]",
 	    "\"streams\":[[0,null],[9,0]]", "\"pools\":[[0,0,0,null,0],[5,0,0,0,0]]",
 	    "\"phases\":[[3,0,1,0,1,9]]", "\"initial\":1",

@@ -88,11 +88,11 @@ static void put_event_at(struct writer *w, int thread, uint64_t t, enum gms_acti
 
 static void put_stack(struct writer *w, uint32_t id)
 {
-	struct {
-		struct spool_stack s;
-		uint64_t frame;
-	} r = {.s = {.w = {.kind = SPOOL_STACK, .words = sizeof r / 8}, .id = id}, .frame = 0x4000 + id};
+	uint64_t r[sizeof(struct spool_stack) / 8 + 1] = {0};
+	struct spool_stack s = {.w = {.kind = SPOOL_STACK, .words = sizeof r / 8}, .id = id};
 
+	memcpy(r, &s, sizeof s);
+	r[sizeof s / 8] = 0x4000 + id; /* its frame */
 	store(w, room(w, &w->table, SPOOL_TABLES, sizeof r), &r, sizeof r);
 }
 
