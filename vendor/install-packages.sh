@@ -16,7 +16,7 @@ missing() {
 	[ -e "${FONT_DIR:-/usr/share/fonts/truetype/dejavu}/DejaVuSans.ttf" ] || echo DejaVuSans.ttf
 	[ "$what" = check ] || return 0
 	pkg-config --exists cmocka 2>/dev/null || echo cmocka
-	for tool in bats jq python3 xz man; do
+	for tool in bats jq python3 xz man tmux pgrep; do
 		command -v "$tool" >/dev/null 2>&1 || echo "$tool"
 	done
 }

@@ -18,7 +18,7 @@ LIBLZMA_SO   = $(call solib,liblzma.so.5)
 
 # Debian and Ubuntu packages for building, and what testing needs besides.
 APT_BUILD := gcc make pkg-config libc6-dev g++ libcjson-dev libpng-dev zlib1g-dev libfreetype-dev libdw-dev libunwind-dev fonts-dejavu-core
-APT_CHECK := $(APT_BUILD) libcmocka-dev bats jq python3 xz-utils man-db tmux
+APT_CHECK := $(APT_BUILD) libcmocka-dev bats jq python3 xz-utils man-db tmux procps
 
 # The two faces become part of the program (src/render/font_data.c): GPU servers have no fonts.
 FONT_FILES := $(FONT_DIR)/DejaVuSans.ttf $(FONT_DIR)/DejaVuSans-Bold.ttf

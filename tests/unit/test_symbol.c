@@ -74,7 +74,7 @@ static void inlined_calls_become_frames_with_their_lines(void **state)
 	assert_int_equal(p[1].line, middle_line);
 	assert_string_equal(p[2].function, "outer");
 	assert_int_equal(p[2].line, outer_line);
-	assert_true(strstr(p[2].file, "/tests/unit/test_symbol.c"));
+	assert_string_equal(p[2].file, "./tests/unit/test_symbol.c"); /* the folder it was compiled in is mapped to . */
 	assert_int_equal(symbol_find(f, outer_vaddr(), p, 2), 2); /* no more than there is room for */
 	symbol_close(f);
 	free(path);
