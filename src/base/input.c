@@ -20,7 +20,7 @@
 
 struct input_window {
 	int fd;		    /* -1: no window, just a mapping */
-	unsigned char *map; /* what was mapped: the file and up to a chunk, so that data is aligned */
+	unsigned char *map; /* what was mapped: the file in whole chunks, and one more, so that data is aligned */
 	size_t map_bytes;
 	size_t from, to; /* these bytes of the file are in memory of our own; multiples of CHUNK */
 };
@@ -59,18 +59,14 @@ static bool lay_file(const struct input *in, size_t at)
 /* Memory for the bytes at `at`: that of a chunk that is done with, if there is one, else new. */
 static bool lay_memory(const struct input *in, size_t at, bool reuse, size_t used)
 {
-	void *p = (void *)(in->data + at);
-	size_t n = chunk_bytes(in, at);
+	void *p = (void *)(in->data + at), *old = (void *)(in->data + used);
 
-	if (reuse && n == CHUNK) {
-		void *old = (void *)(in->data + used);
-
+	if (reuse)
 		return mremap(old, CHUNK, CHUNK, MREMAP_MAYMOVE | MREMAP_FIXED, p) != MAP_FAILED && lay_file(in, used);
-	}
-	if (mmap(p, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (mmap(p, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return false;
-	madvise(p, n, MADV_HUGEPAGE);
-	return !reuse || lay_file(in, used);
+	madvise(p, CHUNK, MADV_HUGEPAGE);
+	return true;
 }
 
 static void read_chunk(const struct input *in, size_t at)
@@ -107,19 +103,20 @@ void input_done_until(const struct input *in, size_t upto)
 
 static int map_file(int fd, size_t n, struct input *in, struct err *e)
 {
-	unsigned char *p = mmap(NULL, n + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
+	size_t room = (n + 2 * CHUNK - 1) & ~(size_t)(CHUNK - 1);
+	unsigned char *p = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at;
 
 	if (p == MAP_FAILED)
 		return err_sys(e, in->name, "mmap");
 	at = (unsigned char *)(((uintptr_t)p + CHUNK - 1) & ~(uintptr_t)(CHUNK - 1));
 	if (mmap(at, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
-		munmap(p, n + CHUNK);
+		munmap(p, room);
 		return err_sys(e, in->name, "mmap");
 	}
 	in->window = mem_zalloc(1, sizeof *in->window);
 	in->window->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	in->window->map = p;
-	in->window->map_bytes = n + CHUNK;
+	in->window->map_bytes = room;
 	in->data = at;
 	in->n = n;
 	input_done_until(in, 0);

@@ -42,22 +42,28 @@ static size_t product(size_t count, size_t each)
 void *mem_alloc(size_t bytes)
 {
 	size_t whole = (bytes + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
-	void *p = bytes < LARGE || whole < bytes ? malloc(bytes ? bytes : 1) : aligned_alloc(LARGE_PAGE, whole);
 
-	return large(checked(p, bytes), bytes);
+	if (bytes < LARGE || whole < bytes)
+		return checked(malloc(bytes ? bytes : 1), bytes);
+	return large(checked(aligned_alloc(LARGE_PAGE, whole), bytes), whole);
 }
 
+/* Zeroing large pages again costs less than the faults of the small ones that calloc's place is made of. */
 void *mem_zalloc(size_t count, size_t each)
 {
 	size_t bytes = product(count, each);
 
-	return large(checked(calloc(1, bytes ? bytes : 1), bytes), bytes);
+	if (bytes >= LARGE)
+		return memset(mem_alloc(bytes), 0, bytes);
+	return checked(calloc(1, bytes ? bytes : 1), bytes);
 }
 
 void *mem_resize(void *p, size_t count, size_t each)
 {
 	size_t bytes = product(count, each);
 
+	if (!p)
+		return mem_alloc(bytes);
 	return large(checked(realloc(p, bytes ? bytes : 1), bytes), bytes);
 }
 
