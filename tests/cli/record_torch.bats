@@ -127,7 +127,7 @@ rows() {
 		and (.why_incomplete | test("signal 15"))'
 }
 
-@test "a worker that its parent terminates keeps the driver's level; forked workers without CUDA leave nothing" {
+@test "a worker that its parent terminates keeps both levels; forked workers without CUDA leave nothing" {
 	cat >pool.py <<-'PY'
 		import multiprocessing as mp, os, torch
 		def serve(ready):
@@ -146,6 +146,7 @@ rows() {
 		    assert ready.wait(100)
 		    p.terminate()
 		    p.join()
+		    assert p.exitcode == -15
 		    keep = torch.empty(4 << 20)
 		    loader = mp.get_context("fork").Process(target=load)
 		    loader.start()
@@ -153,8 +154,40 @@ rows() {
 	PY
 	record -o w.json python3 pool.py
 	[ "$(ls w*.json | wc -l)" -eq 2 ]
-	report w*.json | jq -c '[.snapshots[] | [.devices[0].level, .devices[0].requested.end, (.notes | map(.text) |
-		any(test("ended before it could write it")))]] | sort' | grep -qx '\[\["driver",20971520,true\],\["framework",4194304,false\]\]'
+	report w*.json | jq -c '[.snapshots[] | [.devices[0].level, .devices[0].requested.end, .complete]] | sort' |
+		grep -qx '\[\["framework",3145728,false\],\["framework",4194304,true\]\]'
+}
+
+@test "SIGTERM ends a program that keeps Python's lock, or is asked twice, and one with a handler of its own handles it" {
+	cat >stuck.py <<-'PY'
+		import ctypes, os, signal, sys, threading, time, torch
+		keep = torch.empty(5 << 20)
+		assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+		if sys.argv[1] == "own":
+		    signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
+		for _ in range(2 if sys.argv[1] == "twice" else 1):
+		    ctypes.PyDLL(None).kill(os.getpid(), signal.SIGTERM)
+		ctypes.PyDLL(None).sleep(600 if sys.argv[1] != "own" else 0)
+	PY
+	for how in stuck:143 twice:143 own:9; do
+		run record python3 stuck.py ${how%:*}
+		[ "$status" -eq "${how#*:}" ]
+	done
+	[ "$(rows block.alloc | wc -l)" -eq 1 ]
+}
+
+@test "SIGTERM kills a forked child of it at once, and not its parent" {
+	cat >fork.py <<-'PY'
+		import os, signal, time, torch
+		keep = torch.empty(5 << 20)
+		pid = os.fork()
+		if not pid:
+		    time.sleep(600)
+		os.kill(pid, signal.SIGTERM)
+		assert os.waitpid(pid, 0)[1] == signal.SIGTERM
+		print("fine")
+	PY
+	record python3 fork.py | grep -qx fine
 }
 
 @test "--torch-entries bounds the history, and the report knows that it is partial" {

@@ -3,7 +3,7 @@
 `gpumemsnap record --torch` puts this file's folder on PYTHONPATH; Python imports it at start-up.
 When the program initialises torch.cuda, history begins; the folder GPUMEMSNAP_SPOOL receives
 
-    PID.torch       PyTorch's snapshot (a pickle): at exit, at out of memory, when asked,
+    PID.torch       PyTorch's snapshot (a pickle): at exit, at out of memory, at SIGTERM, when asked,
                     every N seconds if wanted; always whole, the newest replaces the one before
     PID.torch.on    PyTorch's version: its history was switched on
     PID.torch.note  what went wrong, one line each
@@ -145,18 +145,39 @@ class Torch:
             _thread.start_new_thread(self.answer, (high,))
         except Exception as e:
             self.note("no snapshots of PyTorch's history on request: %r" % (e,))
+            return
+        try:
+            import ctypes
+
+            ctypes.CDLL(None).gms_before_term(high)
+        except Exception:  # not preloaded
+            pass
 
     def answer(self, fd):
         import select
 
         try:
             while True:
-                asked, _, _ = select.select([fd], [], [], self.every or None)
-                if asked and not os.read(fd, 4096):
+                ready, _, _ = select.select([fd], [], [], self.every or None)
+                asked = os.read(fd, 4096) if ready else b"x"
+                if not asked:
                     return
                 self.dump()
+                if b"t" in asked:
+                    self.terminate()
         except Exception:  # the program closed our descriptor, or Python is going down
             return
+
+
+    def terminate(self):
+        """SIGTERM came, whose default action the recorder held back until now."""
+        import signal
+
+        while self.busy:  # another thread saves the history; there is a limit to this
+            import time
+
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Loader:
