@@ -60,14 +60,13 @@ void explain_page(struct page *p, const struct explanation *x)
 
 void explain_json(FILE *f, const struct explanation *x)
 {
-	static const char *const source[] = {"pytorch", "tensorflow", "xla", "cupy", "rmm", "cuda"};
 	cJSON *root = cJSON_CreateObject(), *list;
 	struct figure figure[10];
 	size_t n = figures(x, figure), i;
 
 	cJSON_AddStringToObject(root, "format", "gpumemsnap-explain-oom");
 	cJSON_AddNumberToObject(root, "version", 1);
-	json_text(root, "source", source[x->source]);
+	json_text(root, "source", x->source);
 	json_text(root, "writer", x->writer);
 	json_text(root, "cause", oom_cause_name(x->cause));
 	json_u64(root, "device", x->device < 0 ? MODEL_UNKNOWN : (uint64_t)x->device);
