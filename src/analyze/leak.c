@@ -66,11 +66,16 @@ static bool is_growing(const struct growth *g, uint32_t stack)
 
 static void add_apart(struct leaks *l, const struct model *m, uint8_t device)
 {
-	static const enum gms_kind kinds[] = {GMS_K_MANAGED, GMS_K_PINNED, GMS_K_REGISTERED};
-	size_t cap = 0, k, i;
+	static const enum gms_kind driver[] = {GMS_K_MANAGED, GMS_K_PINNED, GMS_K_REGISTERED},
+	                           framework[] = {GMS_K_HOST_BLOCK};
+	bool native = m->source == SOURCE_NATIVE;
+	const enum gms_kind *kinds = native ? driver : framework;
+	size_t n = native ? sizeof driver / sizeof *driver : 1, cap = 0, k, i;
 	struct live live;
 
-	for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+	if (native && (!m->complete || m->frees_left_out))
+		return;
+	for (k = 0; k < n; k++) {
 		live_kind_at_end(m, device, kinds[k], &live);
 		for (i = 0; i < live.n; i++)
 			*VEC_PUSH(l->apart, l->n_apart, cap) = row_of(l, m, &live.rows[i], kinds[k]);
@@ -92,8 +97,7 @@ void leak_find(const struct model *m, uint8_t device, const struct live *end, co
 			add(out, m, &end->rows[i]);
 	if (out->n)
 		qsort(out->rows, out->n, sizeof *out->rows, users_then_largest);
-	if (m->complete && !m->frees_left_out && m->source == SOURCE_NATIVE)
-		add_apart(out, m, device);
+	add_apart(out, m, device);
 }
 
 void leak_free(struct leaks *l)

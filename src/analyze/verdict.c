@@ -166,6 +166,25 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 		            100.0 * (double)stackless / (double)l->bytes, when);
 }
 
+/* Pinned host memory: the driver's, or else what a framework's allocator handed out. */
+static void say_host(struct verdict *v, const struct report *r, const struct report_device *d)
+{
+	const struct kind_total *k = d->t->kind;
+	const struct kind_total *host = &k[k[GMS_K_PINNED].allocs || k[GMS_K_PINNED].end ? GMS_K_PINNED : GMS_K_HOST_BLOCK];
+	char peak[TEXT_SIZE_MAX], end[TEXT_SIZE_MAX];
+	bool alone = r->n == 1;
+	const char *apart = alone ? "" : ", apart from the above";
+
+	if (!host->peak || (host->peak < 1 << 20 && !alone))
+		return;
+	text_bytes(end, host->end);
+	if (host->peak == MODEL_UNKNOWN)
+		verdict_say(v, TONE_PLAIN, 30, "Pinned host memory%s: %s is live.", apart, end);
+	else
+		verdict_say(v, TONE_PLAIN, 30, "Pinned host memory%s: at most %s; at the end %s is live.", apart,
+		            text_bytes(peak, host->peak), end);
+}
+
 static bool heavier(const struct sentence *s, size_t n, size_t i)
 {
 	size_t k, above = 0;
@@ -249,6 +268,7 @@ void verdict_make(const struct report *r, struct verdict *out)
 		if (d->device == MODEL_NO_DEVICE) {
 			verdict_oom(out, r, d);
 			verdict_apart(out, d);
+			say_host(out, r, d);
 			continue;
 		}
 		say_where(out, r, d);

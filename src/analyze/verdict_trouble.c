@@ -72,7 +72,8 @@ void verdict_apart(struct verdict *v, const struct report_device *d)
 	size_t i;
 
 	for (i = 0; i < l->n_apart; i++)
-		bytes[l->apart[i].kind] += l->apart[i].library ? 0 : l->apart[i].bytes;
+		bytes[l->apart[i].kind] +=
+		    l->apart[i].library || l->apart[i].kind == GMS_K_HOST_BLOCK ? 0 : l->apart[i].bytes;
 	for (kind = 0; kind < GMS_KINDS; kind++)
 		if (bytes[kind])
 			text_printf(&t, "%s%s %s", t.n ? ", " : "", text_bytes(size, bytes[kind]),

@@ -217,24 +217,41 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Keep the segments that the file's top level has, sorted by device and address. */
+static struct torch_range segments_in(const struct torch *t, const struct pickle_object *list)
+{
+	return list->kind == TORCH_IS_SEGMENTS ? t->ranges.v[list->at] : (struct torch_range){0, 0};
+}
+
+/* Keep the segments that the file's top level has, sorted by device and address: those of pinned host memory
+ * are the last, until what was before the first event is known. */
 static void keep_segments(struct torch *t)
 {
 	struct model *m = t->m;
-	struct torch_range list = {0, 0};
-	size_t i, n;
+	struct torch_range device = segments_in(t, &t->segments), host = segments_in(t, &t->host_segments);
+	size_t i, n = (size_t)device.n + host.n;
+	struct final_segment *kept = mem_alloc(n * sizeof *kept);
 
-	if (t->segments.kind == TORCH_IS_SEGMENTS)
-		list = t->ranges.v[t->segments.at];
-	n = list.n;
-	if (list.first)
-		memmove(m->segments, m->segments + list.first, n * sizeof *m->segments);
-	m->n_segments = n;
+	if (device.n)
+		memcpy(kept, m->segments + device.first, device.n * sizeof *kept);
+	for (i = device.n; i < n; i++) {
+		kept[i] = m->segments[host.first + i - device.n];
+		kept[i].device = MODEL_NO_DEVICE;
+		kept[i].stream = kept[i].pool = 0;
+	}
+	free(m->segments);
+	m->segments = kept;
+	m->n_segments = m->cap_segments = n;
 	for (i = 1; i < n; i++)
-		if (by_address(&m->segments[i - 1], &m->segments[i]) > 0) {
-			qsort(m->segments, n, sizeof *m->segments, by_address);
+		if (by_address(&kept[i - 1], &kept[i]) > 0) {
+			qsort(kept, n, sizeof *kept, by_address);
 			break;
 		}
+}
+
+static void drop_host_segments(struct model *m)
+{
+	while (m->n_segments && m->segments[m->n_segments - 1].device == MODEL_NO_DEVICE)
+		m->n_segments--;
 }
 
 /* Small or large, for pools of the rows: the allocator serves up to 1 MiB from segments of 2 MiB. */
@@ -329,16 +346,22 @@ static void set_pools(struct torch *t)
 static void judge_history(struct torch *t)
 {
 	struct model *m = t->m;
-	size_t count[256] = {0}, row, most = 0;
+	const uint8_t *device = m->ev.device;
+	size_t count[256] = {0}, row, most = 0, before = 0, host_before = 0;
 
-	for (row = m->n_initial; row < m->ev.n; row++) {
-		size_t n = ++count[m->ev.device[row]];
+	for (row = 0; row < m->n_initial; row++)
+		*(device[row] == MODEL_NO_DEVICE ? &host_before : &before) += 1;
+	for (; row < m->ev.n; row++) {
+		size_t n = ++count[device[row]];
 
 		most = n > most ? n : most;
 	}
-	m->history = most <= 1                       ? HISTORY_NONE /* one event: a ring of size 1 */
-	             : m->n_initial || t->overflowed ? HISTORY_PARTIAL
-	                                             : HISTORY_COMPLETE;
+	/* Pinned memory may be recorded from later on, or as a state only: it says nothing of the devices. */
+	if (count[MODEL_NO_DEVICE] == m->ev.n - m->n_initial)
+		before += host_before;
+	m->history = most <= 1               ? HISTORY_NONE /* one event: a ring of size 1 */
+	             : before || t->overflowed ? HISTORY_PARTIAL
+	                                       : HISTORY_COMPLETE;
 	if (t->overflowed)
 		model_note(m, NOTE_INFO, "the recorder's ring was full: its oldest events were overwritten");
 }
@@ -369,6 +392,7 @@ static int assemble(struct torch *t, pickle_word top)
 	add_phases(t);
 	set_pools(t);
 	torch_undo(t);
+	drop_host_segments(m);
 	judge_history(t);
 	return 0;
 }

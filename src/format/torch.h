@@ -129,8 +129,8 @@ struct torch {
 	bool blocks_noted;
 
 	/* the top level */
-	bool has_segments;
-	struct pickle_object segments, device_traces, host_traces;
+	bool has_segments, has_host_segments;
+	struct pickle_object segments, device_traces, host_segments, host_traces;
 };
 
 /* A dict by known key. */

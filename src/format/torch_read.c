@@ -39,19 +39,24 @@ void torch_intern_words(struct torch *t)
 
 /* --- dicts ----------------------------------------------------------------------------- */
 
+static bool top_value(const struct torch *t, const struct torch_dict *d, enum torch_word key, struct pickle_object *out)
+{
+	bool there = d->has >> key & 1 && pickle_tag(d->v[key]) == PICKLE_OBJECT;
+
+	if (there)
+		*out = *pickle_object(&t->p, d->v[key]);
+	return there;
+}
+
 static void read_top(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
 {
 	size_t i;
 
 	as->kind = TORCH_IS_TOP;
-	if (HAS(d, segments) && pickle_tag(WORD(d, segments)) == PICKLE_OBJECT) {
-		t->segments = *pickle_object(&t->p, WORD(d, segments));
-		t->has_segments = true;
-	}
-	if (HAS(d, device_traces) && pickle_tag(WORD(d, device_traces)) == PICKLE_OBJECT)
-		t->device_traces = *pickle_object(&t->p, WORD(d, device_traces));
-	if (HAS(d, host_traces) && pickle_tag(WORD(d, host_traces)) == PICKLE_OBJECT)
-		t->host_traces = *pickle_object(&t->p, WORD(d, host_traces));
+	t->has_segments = top_value(t, d, TORCH_segments, &t->segments);
+	t->has_host_segments = top_value(t, d, TORCH_host_segments, &t->host_segments);
+	top_value(t, d, TORCH_device_traces, &t->device_traces);
+	top_value(t, d, TORCH_host_traces, &t->host_traces);
 	for (i = 0; i < d->n; i++) {
 		pickle_word key = d->pairs[2 * i];
 
@@ -84,7 +89,7 @@ static int read_dict(void *arg, struct pickle *p, const pickle_word *pairs, size
 	}
 	if (HAS(&d, action))
 		return torch_read_entry(t, &d, as);
-	if (d.has & (BIT(segments) | BIT(device_traces) | BIT(host_traces)))
+	if (d.has & (BIT(segments) | BIT(device_traces) | BIT(host_segments) | BIT(host_traces)))
 		return read_top(t, &d, as), 0;
 	if (HAS(&d, filename))
 		return torch_read_frame(t, &d, as);

@@ -4,16 +4,20 @@
  * so was what an event ends that no event began. Blocks are matched one by one, by address.
  * Segments are ranges that expandable segments cut and join, so they are counted per address:
  * covered at the end − covered by allocs and maps + by frees and unmaps = covered at the start.
+ * Pinned host memory is one more device here, with blocks of a kind of its own.
  */
 #include "base/mem.h"
 #include "format/torch.h"
 #include "model/blocks.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The rows to be put first, and what is needed to find them. */
 struct undo {
 	struct model *m;
-	uint8_t device;
+	uint8_t device, block; /* its kind of block */
+	char where[24];        /* for notes */
 	struct event *rows;
 	size_t n, cap;
 	struct map64 live;      /* address → row of its alloc */
@@ -21,6 +25,22 @@ struct undo {
 	bool completes;         /* the trace has free_completed entries */
 	size_t n_same, n_other; /* frees whose stack is, or is not, that of their alloc */
 };
+
+static void at_device(struct undo *u, uint8_t device)
+{
+	bool host = device == MODEL_NO_DEVICE;
+
+	*u = (struct undo){.m = u->m,
+	                   .device = device,
+	                   .block = host ? GMS_K_HOST_BLOCK : GMS_K_BLOCK,
+	                   .rows = u->rows,
+	                   .n = u->n,
+	                   .cap = u->cap};
+	if (host)
+		strcpy(u->where, "pinned host memory");
+	else
+		snprintf(u->where, sizeof u->where, "device %u", device);
+}
 
 static void add(struct undo *u, uint8_t kind, struct event ev)
 {
@@ -141,9 +161,9 @@ static void undo_segments(struct undo *u)
 	}
 	if (worst)
 		model_note(u->m, NOTE_INCONSISTENT,
-		           "device %u: the segment events do not lead to the segments at the end (first at "
+		           "%s: the segment events do not lead to the segments at the end (first at "
 		           "0x%llx): %s",
-		           u->device, (unsigned long long)worst_at,
+		           u->where, (unsigned long long)worst_at,
 		           worst > 0 ? "a range is got twice" : "a range was got that is not there");
 	free(e.v);
 }
@@ -163,7 +183,7 @@ static void undo_free(struct undo *u, size_t row)
 	}
 	*map64_put(&u->ended, c->addr[row], &fresh) = 0;
 	if (fresh && c->addr[row])
-		add(u, GMS_K_BLOCK,
+		add(u, u->block,
 		    (struct event){.addr = c->addr[row],
 		                   .size = c->size[row],
 		                   .block = MODEL_UNKNOWN,
@@ -181,15 +201,15 @@ static void undo_frees(struct undo *u)
 	bool fresh;
 
 	for (row = 0; row < c->n && !u->completes; row++)
-		u->completes = c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE) && c->device[row] == u->device;
+		u->completes = c->op[row] == GMS_OP(u->block, GMS_A_FREE) && c->device[row] == u->device;
 	for (row = 0; row < c->n; row++) {
 		uint8_t op = c->op[row];
 
 		if (c->device[row] != u->device)
 			continue;
-		if (op == GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC))
+		if (op == GMS_OP(u->block, GMS_A_ALLOC))
 			*map64_put(&u->live, c->addr[row], &fresh) = (uint32_t)row;
-		else if (op == GMS_OP(GMS_K_BLOCK, u->completes ? GMS_A_FREE : GMS_A_FREE_REQUESTED))
+		else if (op == GMS_OP(u->block, u->completes ? GMS_A_FREE : GMS_A_FREE_REQUESTED))
 			undo_free(u, row);
 	}
 	for (i = first; i < u->n; i++)
@@ -213,7 +233,7 @@ static void undo_final(struct undo *u)
 			if (b->state == BLOCK_INACTIVE || map64_take(&u->live, b->addr, &alloc) ||
 			    (b->state == BLOCK_PENDING && !u->completes && u->m->ev.n))
 				continue;
-			add(u, GMS_K_BLOCK,
+			add(u, u->block,
 			    (struct event){.addr = b->addr,
 			                   .size = b->requested,
 			                   .block = b->size,
@@ -232,7 +252,7 @@ static void judge_lost(struct undo *u)
 	size_t row;
 
 	for (row = 0; row < m->ev.n && !frees; row++)
-		frees = GMS_OP_KIND(m->ev.op[row]) == GMS_K_BLOCK && m->ev.device[row] == u->device &&
+		frees = GMS_OP_KIND(m->ev.op[row]) == u->block && m->ev.device[row] == u->device &&
 		        (GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE ||
 		         GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE_REQUESTED);
 	if (!u->live.n || !m->n_segments)
@@ -240,14 +260,14 @@ static void judge_lost(struct undo *u)
 	if (!frees) {
 		m->frees_left_out = true;
 		model_note(m, NOTE_WARNING,
-		           "device %u: %zu blocks are gone at the end but no free was recorded: frees were "
+		           "%s: %zu blocks are gone at the end but no free was recorded: frees were "
 		           "left out of the recording",
-		           u->device, u->live.n);
+		           u->where, u->live.n);
 		return;
 	}
 	model_note(m, NOTE_INCONSISTENT,
-	           "device %u: %zu blocks that the events leave live are not in the state at the end",
-	           u->device, u->live.n);
+	           "%s: %zu blocks that the events leave live are not in the state at the end",
+	           u->where, u->live.n);
 }
 
 static void undo_blocks(struct undo *u, bool has_segments)
@@ -258,6 +278,11 @@ static void undo_blocks(struct undo *u, bool has_segments)
 		judge_lost(u);
 	map64_free(&u->live);
 	map64_free(&u->ended);
+}
+
+static bool has_final_state(const struct torch *t, unsigned device)
+{
+	return device == MODEL_NO_DEVICE ? t->has_host_segments : t->has_segments;
 }
 
 void torch_undo(struct torch *t)
@@ -272,18 +297,18 @@ void torch_undo(struct torch *t)
 		present[m->ev.device[i]] = true;
 	for (i = 0; i < m->n_segments; i++)
 		present[m->segments[i].device] = true;
-	for (d = 0; d < MODEL_NO_DEVICE && t->has_segments; d++) {
-		u.device = (uint8_t)d;
-		if (present[d])
+	for (d = 0; d <= MODEL_NO_DEVICE; d++) {
+		at_device(&u, (uint8_t)d);
+		if (present[d] && has_final_state(t, d))
 			undo_segments(&u);
 	}
 	/* Without segments before there were no blocks either, as the replay will confirm. */
 	if (!u.n && blocks_recover(m, false))
 		return;
-	for (d = 0; d < MODEL_NO_DEVICE; d++) {
-		u = (struct undo){.m = m, .device = (uint8_t)d, .rows = u.rows, .n = u.n, .cap = u.cap};
+	for (d = 0; d <= MODEL_NO_DEVICE; d++) {
+		at_device(&u, (uint8_t)d);
 		if (present[d])
-			undo_blocks(&u, t->has_segments);
+			undo_blocks(&u, has_final_state(t, d));
 	}
 	if (u.n)
 		model_prepend_initial(m, u.rows, u.n);

@@ -159,7 +159,8 @@ void section_leaks_apart(const struct section *s)
 		}
 	if (!n)
 		return;
-	page_heading(s->p, "NEVER FREED, NOT COUNTED AS DEVICE MEMORY: %s", held(text, bytes, count));
+	page_heading(s->p, "%s, NOT COUNTED AS DEVICE MEMORY: %s",
+	             s->r->m->source == SOURCE_NATIVE ? "NEVER FREED" : "LIVE AT THE END", held(text, bytes, count));
 	table_begin(&t, "rlrrrl", "BYTES", "KIND", "BLOCKS", "FIRST", "LAST", "WHERE");
 	for (i = 0; i < k->n_apart; i++) {
 		const struct leak_row *r = &k->apart[i];

@@ -286,6 +286,29 @@ static void host_traces_are_no_device_memory(void **state)
 	model_free(&m);
 }
 
+/* One block was pinned before the host's trace began, one in it, and one is only cached. */
+static void host_segments_tell_what_was_pinned_before(void **state)
+{
+	struct model m = load(
+		"{'segments': [" SEGMENT(0x1000000, 2097152, USED(0x1000000, 2097152, 2000000)) "], 'host_segments': ["
+		SEGMENT(0x9000000, 4096, USED(0x9000000, 4096, 3000)) SEGMENT(0x5000000, 8192, FREE(0x5000000, 8192))
+		SEGMENT(0x7000000, 2048, USED(0x7000000, 2048, 1500)) "], 'device_traces': [["
+		EV("segment_alloc", 0x1000000, 2097152, 5) EV("alloc", 0x1000000, 2000000, 5)
+		"]], 'host_traces': [[" EV("segment_alloc", 0x7000000, 2048, 9) EV("alloc", 0x7000000, 1500, 9) "]]}");
+
+	(void)state;
+	assert_int_equal(m.n_initial, 3);
+	expect_row(&m, 0, "segment.alloc", 0x5000000, 8192);
+	expect_row(&m, 1, "segment.alloc", 0x9000000, 4096);
+	expect_row(&m, 2, "host_block.alloc", 0x9000000, 3000);
+	expect_row(&m, 6, "host_block.alloc", 0x7000000, 1500);
+	assert_int_equal(m.ev.device[2], MODEL_NO_DEVICE);
+	assert_int_equal(m.n_segments, 1); /* the device's */
+	assert_int_equal(m.history, HISTORY_COMPLETE);
+	assert_int_equal(m.n_notes, 0);
+	model_free(&m);
+}
+
 /* --- the state before the first event ---------------------------------------------------- */
 
 static void the_start_is_undone_from_the_end(void **state)
@@ -662,6 +685,7 @@ int main(void)
 		cmocka_unit_test(a_list_shared_by_two_devices_is_read_for_both),
 		cmocka_unit_test(streams_belong_to_their_device),
 		cmocka_unit_test(host_traces_are_no_device_memory),
+		cmocka_unit_test(host_segments_tell_what_was_pinned_before),
 		cmocka_unit_test(the_start_is_undone_from_the_end),
 		cmocka_unit_test(what_awaits_other_streams_is_still_there),
 		cmocka_unit_test(a_stack_of_before_is_taken_from_a_free_only_if_frees_carry_it),
