@@ -184,11 +184,6 @@ void rec_python_look(void)
 	this_thread = (void *(*)(void))python_symbol("PyGILState_GetThisThreadState");
 }
 
-bool rec_python_loop(uint64_t pc)
-{
-	return pc > loop_begin && pc <= loop_end;
-}
-
 /* --- walking -------------------------------------------------------------------------------------------- */
 static inline uint64_t word(uint64_t at, unsigned offset)
 {
@@ -301,6 +296,38 @@ uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max)
 		n++;
 	}
 	return n;
+}
+
+static void mark_by_address(uint64_t *native, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (native[i] > loop_begin && native[i] <= loop_end)
+			native[i] |= SPOOL_LOOP;
+}
+
+/* Since 3.12 each activation has a frame of its own among its C variables: that tells whose they are, also
+ * where the loop has no name, is in several parts, or is a function for each instruction. */
+void rec_python_mark(uint64_t *native, uint32_t n, const struct rec_step *step, uint64_t sp)
+{
+	const struct layout *l = &layout;
+	uint64_t frame;
+	uint32_t i = 0;
+
+	if (!step || l->has_entry) {
+		mark_by_address(native, n);
+		return;
+	}
+	for (frame = top_frame(l); frame; frame = word(frame, l->frame_previous)) {
+		if (*(const uint8_t *)(uintptr_t)(frame + l->frame_owner) < SHIM || frame < sp)
+			continue;
+		while (i + 1 < n && step[i].at < frame)
+			i++;
+		if (i + 1 == n) /* not on this stack, or beyond where it was cut */
+			return;
+		native[i] |= SPOOL_LOOP;
+	}
 }
 
 /* --- code objects ------------------------------------------------------------------------------------------ */

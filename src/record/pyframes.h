@@ -14,7 +14,9 @@ void rec_python_look(void); /* is there an interpreter by now? */
 bool rec_python_here(void);	    /* is this a thread of a Python interpreter? */
 uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max); /* leaf first */
 uint64_t rec_python_word(struct rec_lane *lane, const struct rec_pyframe *f); /* as a spool's stack has it */
-bool rec_python_loop(uint64_t pc); /* is this address in the interpreter's loop? */
+/* Mark which of this thread's native frames, leaf first, are activations of the interpreter's loop: SPOOL_LOOP.
+ * step: where they end, if that is known (of n - 1 of them); sp: where the first begins. */
+void rec_python_mark(uint64_t *native, uint32_t n, const struct rec_step *step, uint64_t sp);
 void rec_python_forked(void);
 
 #endif

@@ -108,6 +108,8 @@ struct rec_lane {
 	const void *frame;	   /* stack address of the call being recorded */
 	bool nested, unwinding;
 	uint64_t word[SPOOL_DEPTH_MAX + 16 + 3 * REC_PY_DEPTH]; /* of the stack being taken */
+	const struct rec_step *steps; /* of that stack, from `sp` on; NULL if libunwind took it */
+	uint64_t sp;
 	struct rec_step step[SPOOL_DEPTH_MAX];
 	struct rec_walk walk[REC_WALKS];
 };

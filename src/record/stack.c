@@ -118,6 +118,7 @@ static uint32_t unwind_slowly(struct rec_lane *lane, struct rec_site site, bool 
 	uint64_t *word = lane->word;
 	int max = (int)rec_options.depth + SKIP_MAX, n, skip;
 
+	lane->steps = NULL;
 	lane->unwinding = true;
 	n = backtrace_into(word, max);
 	lane->unwinding = false;
@@ -155,6 +156,7 @@ static uint32_t words_of(struct rec_lane *lane, uint64_t pc, const struct rec_st
 {
 	uint32_t i;
 
+	lane->steps = s;
 	lane->word[0] = pc;
 	for (i = 0; i < n; i++)
 		lane->word[i + 1] = s[i].pc;
@@ -289,9 +291,8 @@ static uint32_t final_words(struct rec_lane *lane, uint32_t n, uint32_t python)
 	struct rec_pyframe f;
 	uint32_t i;
 
-	for (i = 0; python && i < n; i++)
-		if (rec_python_loop(word[i]))
-			word[i] |= SPOOL_LOOP;
+	if (python)
+		rec_python_mark(word, n, lane->steps, lane->sp);
 	for (i = 0; i < python; i++) {
 		memcpy(&f, &word[n + 3 * i], sizeof f);
 		word[n + i] = rec_python_word(lane, &f);
@@ -353,6 +354,7 @@ uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
 	uint32_t epoch = rec_modules_epoch(lane, false), n, python, id;
 	bool cut = false;
 
+	lane->sp = start.sp;
 	if (w->n && w->epoch == epoch && same_registers(&w->start, &start) && rec_walk_same(w->step, (int)w->n)) {
 		if (w->id)
 			return w->id;
