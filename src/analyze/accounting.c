@@ -385,6 +385,35 @@ static void add_others(struct accounting *a, size_t *cap, const struct model *m,
 		qsort(a->v + from, a->n - from, sizeof *a->v, by_size);
 }
 
+/* NVML lists the processes by ids of another PID namespace, and nothing tells which of them this one is: what all of
+ * them use, less what this one allocated. False if NVML did not list all that use the device. */
+static bool add_unnamed(struct accounting *a, size_t *cap, const struct model *m, uint8_t device)
+{
+	uint64_t used = MODEL_UNKNOWN, all = 0, own;
+	size_t row, at = MODEL_NO_PEER;
+	struct map64 seen = {0};
+	bool fresh;
+
+	for (row = a->row + 1; row-- > 0;) {
+		if (row >= m->ev.n || !is_sample(m, row, GMS_K_PROCESS, device))
+			continue;
+		at = at == MODEL_NO_PEER ? row : at;
+		map64_put(&seen, m->ev.addr[row], &fresh);
+		if (fresh && m->ev.addr[row])
+			all += m->ev.size[row];
+		else if (fresh)
+			used = m->ev.size[row];
+	}
+	map64_free(&seen);
+	if (!all || used == MODEL_UNKNOWN || all < used - used / 100)
+		return false;
+	own = books_sum_at(m, device, at);
+	if (all < own)
+		return false;
+	add(a, cap, (struct account){.part = ACCOUNT_UNNAMED, .bytes = (int64_t)(all - own)});
+	return true;
+}
+
 /* Without NVML: what was used at the first sample and was not allocated by then. */
 static void add_before(struct accounting *a, size_t *cap, const struct model *m, uint8_t device)
 {
@@ -443,11 +472,11 @@ void accounting_make(struct accounting *a, const struct model *m, uint8_t device
 	add_own(a, &cap, &b);
 	books_free(&b);
 	add_context(a, &cap, m, device);
+	a->foreign_ids = !a->by_nvml && has_foreign_ids(m, device);
 	if (a->by_nvml)
 		add_others(a, &cap, m, device);
-	else
+	else if (!a->foreign_ids || !add_unnamed(a, &cap, m, device))
 		add_before(a, &cap, m, device);
-	a->foreign_ids = !a->by_nvml && has_foreign_ids(m, device);
 	if (a->used != MODEL_UNKNOWN)
 		a->remainder = (int64_t)a->used - a->sum;
 }
@@ -472,6 +501,7 @@ static const struct {
 	[ACCOUNT_CONTEXT] = {"context", "context and code, when first seen"},
 	[ACCOUNT_CONTEXT_LATER] = {"context_later", "code loaded later, and what the driver rounds up"},
 	[ACCOUNT_BEFORE] = {"before", "there before: context, code, other processes"},
+	[ACCOUNT_UNNAMED] = {"unnamed", "contexts and code of all processes, and what the others hold"},
 	[ACCOUNT_OTHERS] = {"other_process", "another process:"},
 };
 

@@ -25,6 +25,7 @@ enum account_part {
 	ACCOUNT_CONTEXT,       /* the process's bytes that are no allocation, when NVML first saw it */
 	ACCOUNT_CONTEXT_LATER, /* what was added to them since: code loaded later, what the driver rounds up */
 	ACCOUNT_BEFORE,	       /* no NVML: all that was used at the first sample and is no allocation */
+	ACCOUNT_UNNAMED,       /* NVML has other ids: all processes' contexts and code, and what the others allocated */
 	ACCOUNT_OTHERS,	       /* another process (NVML) */
 	ACCOUNT_PARTS
 };

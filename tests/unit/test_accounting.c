@@ -274,6 +274,32 @@ static void ids_of_another_namespace_are_told(void **state)
 	accounting_free(&a);
 }
 
+/* Ranks that share a device in a container: one grows after this process's first sample. */
+static void processes_of_another_namespace_are_one_part(void **state)
+{
+	uint32_t solver = from("/app/solver", NULL, NULL);
+	struct accounting a;
+
+	(void)state;
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x1000, .size = MIB, .stack = solver);
+	sample(5 * MIB);
+	nvml(0, 5 * MIB, "");
+	nvml(4711, 3 * MIB, "");
+	nvml(4712, 2 * MIB, "");
+	nvml(0, 100 * MIB, "");
+	nvml(4712, 97 * MIB, "");
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x900000, .size = 10 * MIB, .stack = solver);
+	sample(110 * MIB);
+	model_link(&m);
+	accounting_make(&a, &m, 0);
+	adds_up(&a);
+	assert_true(a.foreign_ids && a.used == 110 * MIB);
+	assert_int_equal(part(&a, ACCOUNT_UNNAMED, NULL), 99 * MIB);
+	assert_int_equal(part(&a, ACCOUNT_BEFORE, NULL), 0);
+	assert_int_equal(a.remainder, 0);
+	accounting_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest accounting[] = {
@@ -284,6 +310,7 @@ int main(void)
 		TEST(expandable_segments_are_not_counted_twice),
 		TEST(the_mapper_of_expandable_segments_is_their_owner),
 		TEST(ids_of_another_namespace_are_told),
+		TEST(processes_of_another_namespace_are_one_part),
 		TEST(devices_have_books_of_their_own),
 	};
 	return cmocka_run_group_tests(accounting, NULL, NULL);
