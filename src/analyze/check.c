@@ -119,7 +119,8 @@ void check_make(struct check *c, const struct report *r, const struct check_limi
 
 	*c = (struct check){0};
 	if (!r->n)
-		result(c, "recorded", 0, false, NAN, NAN, mem_strdup("nothing was recorded"));
+		result(c, "recorded", 0, false, NAN, NAN,
+		       mem_strdup(r->m->why_nothing ? r->m->why_nothing : "nothing was recorded"));
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i], *before;
 

@@ -1,5 +1,5 @@
 /* filter.c: conditions → which rows stay → the model with only those rows. */
-#include "analyze/filter.h"
+#include "analyze/filter_sieve.h"
 #include "analyze/group.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -7,31 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum key {
-	KEY_DEVICE,
-	KEY_STREAM,
-	KEY_THREAD,
-	KEY_POOL,
-	KEY_KIND,
-	KEY_SIZE,
-	KEY_TIME,
-	KEY_FUNCTION,
-	KEY_FILE,
-	KEY_MODULE,
-	KEY_PHASE,
-	KEYS
-};
-enum op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_MATCH, OP_NO_MATCH };
-
-struct condition {
-	enum key key;
-	enum op op;
-	char *value;
-	uint64_t number; /* size, time */
-	regex_t regex;
-};
-
-static const char *const key_name[KEYS] = {"device", "stream",   "thread", "pool",   "kind", "size",
+const char *const filter_key_name[KEYS] = {"device", "stream",   "thread", "pool",   "kind", "size",
                                            "time",   "function", "file",   "module", "phase"};
 
 static bool is_text(enum key k)
@@ -63,7 +39,7 @@ static bool parse_key(const char **s, enum key *key)
 	unsigned k;
 
 	for (k = 0; k < KEYS; k++)
-		if (strlen(key_name[k]) == n && !strncmp(*s, key_name[k], n)) {
+		if (strlen(filter_key_name[k]) == n && !strncmp(*s, filter_key_name[k], n)) {
 			*s += n;
 			*key = (enum key)k;
 			return true;
@@ -155,14 +131,15 @@ int filter_add(struct filter *f, const char *text, struct err *e)
 		    text);
 	if (!parse_op(&s, &c.op) || !fits(c.key, c.op))
 		return err_set(e, ERR_USAGE, NULL, -1, "filter '%s': after %s comes %s", text,
-		               key_name[c.key],
+		               filter_key_name[c.key],
 		               is_text(c.key)      ? "~ or !~"
 		               : c.key == KEY_SIZE ? "=, !=, <, <=, > or >="
 		               : c.key == KEY_TIME ? "<, <=, > or >="
 		                                   : "= or !=");
-	c.value = mem_strdup(s);
+	c.text = mem_strdup(text);
+	c.value = c.text + (s - text);
 	if (parse_value(&c, text, e)) {
-		free(c.value);
+		free(c.text);
 		return -1;
 	}
 	*VEC_PUSH(f->conditions, f->n, f->cap) = c;
@@ -176,23 +153,13 @@ void filter_free(struct filter *f)
 	for (i = 0; i < f->n; i++) {
 		if (is_text(f->conditions[i].key))
 			regfree(&f->conditions[i].regex);
-		free(f->conditions[i].value);
+		free(f->conditions[i].text);
 	}
 	free(f->conditions);
 	*f = (struct filter){0};
 }
 
 /* --- does a row meet the conditions? --- */
-
-struct sieve {
-	const struct filter *f;
-	const struct model *m;
-	uint8_t **by_stack; /* per condition on frames: 0 not asked yet, 1 no, 2 yes */
-	uint32_t *phase;
-	int64_t from, to;
-	bool whole;   /* nothing narrower than a device or a time range is asked for */
-	bool devices; /* some devices are asked for */
-};
 
 static bool compare(enum op op, uint64_t have, uint64_t want)
 {
@@ -260,7 +227,7 @@ static bool pool_listed(const struct model *m, size_t row, const char *values)
 	return listed(values, size, p->handle ? p->handle : p->id[1]);
 }
 
-static bool meets(struct sieve *s, size_t i, size_t row)
+bool filter_meets(struct sieve *s, size_t i, size_t row)
 {
 	const struct condition *c = &s->f->conditions[i];
 	const struct columns *ev = &s->m->ev;
@@ -291,19 +258,25 @@ static bool meets(struct sieve *s, size_t i, size_t row)
 	}
 }
 
+bool filter_is_block(const struct model *m, size_t row)
+{
+	enum gms_kind kind = model_kind(m, row);
+	enum gms_action action = GMS_OP_ACTION(m->ev.op[row]);
+
+	return (action == GMS_A_ALLOC || action == GMS_A_FAIL) && kind != GMS_K_SEGMENT && kind != GMS_K_POOL &&
+	       kind != GMS_K_CONTEXT;
+}
+
 /* Blocks and failed requests answer to every condition; what is about a whole device to the coarse ones. */
 static bool passes(struct sieve *s, size_t row)
 {
-	enum gms_kind kind = model_kind(s->m, row);
-	enum gms_action action = GMS_OP_ACTION(s->m->ev.op[row]);
-	bool block = (action == GMS_A_ALLOC || action == GMS_A_FAIL) && kind != GMS_K_SEGMENT &&
-	             kind != GMS_K_POOL && kind != GMS_K_CONTEXT;
+	bool block = filter_is_block(s->m, row);
 	size_t i;
 
 	if (!block && !s->whole)
 		return false;
 	for (i = 0; i < s->f->n; i++)
-		if ((block || s->f->conditions[i].key == KEY_DEVICE) && !meets(s, i, row))
+		if ((block || s->f->conditions[i].key == KEY_DEVICE) && !filter_meets(s, i, row))
 			return false;
 	return true;
 }
@@ -351,6 +324,16 @@ static void window(const struct sieve *s, size_t *begin, size_t *end)
 		++*begin;
 	while (*end > *begin && c->t_ns[*end - 1] > s->to)
 		--*end;
+}
+
+/* Behind its end nothing is known, not even that what is live stays so. */
+static void find_end(struct sieve *s)
+{
+	const struct model *m = s->m;
+	int64_t last = m->ev.n ? m->ev.t_ns[m->ev.n - 1] : 0;
+
+	s->last = last > m->duration_ns ? last : m->duration_ns;
+	s->beyond = s->from > s->last;
 }
 
 static bool is_mapping(const struct columns *c, size_t row)
@@ -428,18 +411,24 @@ void filter_apply(const struct filter *f, struct model *m)
 		return;
 	prepare(&s, f, m);
 	window(&s, &begin, &end);
-	cut = end < m->ev.n;
+	find_end(&s);
+	begin = s.beyond ? 0 : begin;
+	end = s.beyond ? 0 : end;
+	cut = end < m->ev.n && !s.beyond;
 	stays = choose(&s, begin, end);
+	if (!memchr(stays, 1, m->ev.n))
+		m->why_nothing = filter_why(&s);
 	narrow(m, stays, begin, end);
-	if (cut || !s.whole || s.devices)
+	if (cut || m->why_nothing || !s.whole || s.devices)
 		m->n_segments = m->n_blocks = 0;
 	if (cut) {
 		m->complete = false;
 		free(m->why_incomplete);
 		m->why_incomplete = mem_strdup("the time range asked for ends before it does");
 	}
-	model_note(m, NOTE_INFO,
-	           "Only a part of the recording is shown; event numbers count the events of that part.");
+	if (!m->why_nothing)
+		model_note(m, NOTE_INFO,
+		           "Only a part of the recording is shown; event numbers count the events of that part.");
 	for (i = 0; i < f->n; i++)
 		free(s.by_stack[i]);
 	free(s.by_stack);

@@ -89,7 +89,8 @@ static void say_where(struct verdict *v, const struct report *r, const struct re
 	} else if (!a->peak) {
 		text_puts(&t, " had nothing allocated at any time");
 	} else if (d->peak_event < 0) {
-		text_printf(&t, " was highest before the recording began, with %s",
+		text_printf(&t, " was highest %s began, with %s",
+		            r->m->narrowed ? "when the part asked for" : "before the recording",
 		            text_bytes(size, a->peak));
 		share_of_device(&t, r->m, d, a->peak);
 	} else {
@@ -258,10 +259,11 @@ void verdict_make(const struct report *r, struct verdict *out)
 	size_t i;
 
 	*out = (struct verdict){0};
-	if (!r->n)
-		verdict_say(out, TONE_WARNING, 100, "%s",
-		            r->m->narrowed ? "Nothing in this recording is what was asked for."
-		                           : "Nothing was recorded: there is no event and no memory in this file.");
+	if (r->m->why_nothing)
+		verdict_say(out, TONE_WARNING, 100, "Nothing in this recording is what was asked for: %s.",
+		            r->m->why_nothing);
+	else if (!r->n)
+		verdict_say(out, TONE_WARNING, 100, "Nothing was recorded: there is no event and no memory in this file.");
 	for (i = 0; i < r->n; i++) {
 		const struct report_device *d = &r->devices[i];
 

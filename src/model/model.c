@@ -31,7 +31,7 @@ void columns_free(struct columns *c)
 
 void model_free(struct model *m)
 {
-	void *owned[] = {m->why_incomplete, m->command, m->host, m->driver, m->version,
+	void *owned[] = {m->why_incomplete, m->why_nothing, m->command, m->host, m->driver, m->version,
 			 m->strings.bytes, m->strings.at, m->strings.slot, m->frames.v, m->frames.slot,
 			 m->stacks.flat, m->stacks.at, m->stacks.slot, m->streams, m->threads, m->pools,
 			 m->phases, m->failures, m->segments, m->blocks, m->settings};

@@ -196,6 +196,7 @@ struct model {
 	struct anomalies anomalies;
 	bool linked;
 	bool narrowed; /* to what somebody asked for: what is not here may be in the file */
+	char *why_nothing; /* if nothing is left of it then: why, in words for behind a colon */
 };
 
 void model_init(struct model *m, const char *file);

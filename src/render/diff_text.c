@@ -120,11 +120,24 @@ static void sentence(struct page *p, const struct diff *d)
 	text_free(&t);
 }
 
+static void nothing(struct page *p, const struct model *m, char side)
+{
+	struct text t = {0};
+
+	if (!m->why_nothing)
+		return;
+	text_printf(&t, "Nothing in %c is what was asked for: %s.", side, m->why_nothing);
+	page_paragraph(p, INK_YELLOW, "! ", t.s);
+	text_free(&t);
+}
+
 void diff_text(struct page *p, const struct diff_set *s, size_t top)
 {
 	size_t i;
 
 	page_line(p, "A  %s\nB  %s\n", s->m[0]->file, s->m[1]->file);
+	for (i = 0; i < 2; i++)
+		nothing(p, s->m[i], "AB"[i]);
 	for (i = 0; i < s->n; i++)
 		sentence(p, &s->devices[i]);
 	for (i = 0; i < s->n; i++) {

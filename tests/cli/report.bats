@@ -108,7 +108,16 @@ small="[10,0,0,4096,1000,0,1,0,0],[20,0,0,8192,500,0,1,0,0],[30,1,0,8192,0,0,0,0
 	done
 	run gpumemsnap report --device 7 s.json
 	[ "$status" -eq 0 ]
-	[[ $output == *"Nothing in this recording is what was asked for."* ]]
+	[[ $output == *"Nothing in this recording is what was asked for: no allocation has device=7; its devices: 0."* ]]
+	run gpumemsnap report --from 1000s s.json
+	[ "$status" -eq 0 ]
+	[[ $output == *"Nothing in this recording is what was asked for: it ends "*" after its beginning."* && $output != *"GPU 0"* ]]
+	run gpumemsnap check --max-peak 1GiB --where 'size>1TiB' s.json
+	[ "$status" -eq 1 ]
+	[[ $output == *"no allocation has size>1TiB; sizes go from "* ]]
+	run gpumemsnap diff --where 'function~nosuch' s.json s.json
+	[ "$status" -eq 0 ]
+	[[ $output == *"Nothing in A is what was asked for: no allocation has function~nosuch."* ]]
 	run gpumemsnap report --where 'kind=device|managed' --where 'stream=0x0|7' s.json
 	[ "$status" -eq 0 ]
 	[[ $output == *"needed at most"* ]]

@@ -44,6 +44,32 @@ static const struct device_totals *narrowed(struct model *m, struct totals *t, c
 	return t->device[0];
 }
 
+static void expect_nothing(const char *first, const char *second, const char *why)
+{
+	struct totals t;
+	struct model m;
+
+	narrowed(&m, &t, first, second);
+	assert_int_equal(m.ev.n, 0);
+	assert_non_null(m.why_nothing);
+	assert_string_equal(m.why_nothing, why);
+	totals_free(&t);
+	model_free(&m);
+}
+
+static void what_nothing_meets_is_told_with_what_there_is(void **state)
+{
+	(void)state;
+	expect_nothing("device=7", NULL, "no allocation has device=7; its devices: 0, 1");
+	expect_nothing("stream=5|6", NULL, "no allocation has stream=5|6; its streams: 0, 0x7f");
+	expect_nothing("kind=pinned", NULL, "no allocation has kind=pinned; its kinds: block, device");
+	expect_nothing("size>1MiB", "device=0", "no allocation has size>1MiB; sizes go from 3 B to 9.76 KiB");
+	expect_nothing("phase~x", NULL, "no allocation has phase~x; the recording has no phases");
+	expect_nothing("function~nosuch", NULL, "no allocation has function~nosuch");
+	expect_nothing("function~load", "stream=0x7f", "no allocation meets all the conditions at once");
+	expect_nothing("time>80ns", NULL, "it ends 80 ns after its beginning");
+}
+
 static void by_frame_of_the_stack(void **state)
 {
 	const struct device_totals *d;
@@ -202,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(by_frame_of_the_stack),
+	    cmocka_unit_test(what_nothing_meets_is_told_with_what_there_is),
 	    cmocka_unit_test(by_size_stream_kind_and_device),
 	    cmocka_unit_test(a_time_range_begins_with_what_is_live_and_ends_without_leaks),
 	    cmocka_unit_test(a_block_replaced_by_one_that_does_not_pass_still_ends),
