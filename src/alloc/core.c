@@ -7,12 +7,6 @@ void gma_core_on_note(struct gma_core *c, gma_noter f, void *ctx)
 	c->note_ctx = ctx;
 }
 
-void gma_core_on_pressure(struct gma_core *c, bool (*f)(void *ctx), void *ctx)
-{
-	c->pressure = f;
-	c->pressure_ctx = ctx;
-}
-
 void gma_core_set_conf(struct gma_core *c, const struct gma_conf *conf)
 {
 	c->conf = *conf;
@@ -265,8 +259,6 @@ int gma_core_malloc(struct gma_core *c, const struct gma_request *q, struct gma_
 	if (!l)
 		return GMA_NO_HOST_MEMORY;
 	b = take_cached(c, h, l, size);
-	if (!b && c->pressure && c->pressure(c->pressure_ctx))
-		b = take_cached(c, h, l, size);
 	if (!b) {
 		r = take_new(c, q, l, size, &b);
 		if (r)

@@ -86,9 +86,6 @@ int gma_core_create(struct gma_core **out, const struct gma_conf *conf, const st
 /* Give every segment back, whatever still lives in it. */
 void gma_core_destroy(struct gma_core *c);
 void gma_core_on_note(struct gma_core *c, gma_noter f, void *ctx);
-/* Called when a request cannot be served from the cache, before the device is asked. Returns true if
- * it gave something back: the cache is then searched again. */
-void gma_core_on_pressure(struct gma_core *c, bool (*f)(void *ctx), void *ctx);
 void gma_core_set_conf(struct gma_core *c, const struct gma_conf *conf); /* from the next request on */
 void gma_core_set_limit(struct gma_core *c, uint64_t bytes); /* reserved bytes; GMA_UNLIMITED */
 uint64_t gma_core_limit(const struct gma_core *c);

@@ -80,8 +80,6 @@ struct gma_core {
 	unsigned captures;
 	gma_noter note;
 	void *note_ctx;
-	bool (*pressure)(void *ctx);
-	void *pressure_ctx;
 	struct gma_spares blocks, segments, uses;
 	struct page *pages;
 	char *fresh, *fresh_end; /* of the newest page */

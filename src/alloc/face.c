@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *gma_conf_environment(void)
+/* conf of the environment, "" if there is none */
+static const char *conf_environment(void)
 {
 	static const char *const names[] = {"GPUMEMALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
 	const char *s;
@@ -167,7 +168,7 @@ static int start(struct gma *g, const struct gma_conf *c)
 
 GMA_EXPORT struct gma *gma_create(const char *conf, const struct gma_backend *backend)
 {
-	const char *text = conf ? conf : gma_conf_environment();
+	const char *text = conf ? conf : conf_environment();
 	struct gma_conf c;
 	struct gma *g;
 

@@ -61,7 +61,4 @@ void gma_abandon(int device); /* its context is gone with all memory: start anew
 /* face_pools.c: the pool with this id, NULL if there is none. use: one more user, made if need be. */
 struct gma_pool *gma_pool_of_id(struct gma *g, uint64_t id0, uint64_t id1, bool use);
 
-/* conf of the environment, "" if there is none */
-const char *gma_conf_environment(void);
-
 #endif

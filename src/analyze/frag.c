@@ -9,6 +9,7 @@
 #include "analyze/frag.h"
 #include "analyze/live.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include <stdlib.h>
 
 enum state { MIXED, TAKEN, FREE }; /* TAKEN: used, not mapped, or a standing wall */
@@ -48,18 +49,11 @@ static uint64_t bytes_of(const struct replay *r, size_t row)
 	return block == MODEL_UNKNOWN ? (r->m->ev.size[row] + 511) / 512 * 512 : block;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The addresses where blocks, segments and mappings begin and end. */
 static void find_borders(struct replay *r)
 {
 	const struct columns *c = &r->m->ev;
-	size_t row, cap = 0, kept = 0, i;
+	size_t row, cap = 0;
 
 	for (row = 0; row < c->n; row++) {
 		enum gms_action a = GMS_OP_ACTION(c->op[row]);
@@ -69,28 +63,12 @@ static void find_borders(struct replay *r)
 		*VEC_PUSH(r->border, r->n, cap) = c->addr[row];
 		*VEC_PUSH(r->border, r->n, cap) = c->addr[row] + bytes_of(r, row);
 	}
-	if (!r->n)
-		return;
-	qsort(r->border, r->n, sizeof *r->border, by_number);
-	for (i = 0; i < r->n; i++)
-		if (!kept || r->border[kept - 1] != r->border[i])
-			r->border[kept++] = r->border[i];
-	r->n = kept;
+	r->n = sorted_make(r->border, r->n);
 }
 
 static size_t index_of(const struct replay *r, uint64_t addr)
 {
-	size_t lo = 0, hi = r->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (r->border[mid] < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_find(r->border, r->n, addr);
 }
 
 /* Nothing is mapped and no wall stands. */

@@ -13,7 +13,7 @@ const char *leak_doubt(const struct model *m, uint8_t device)
 	return m->complete ? NULL : "incomplete: leaks unreliable";
 }
 
-enum leak_basis leak_basis(const struct model *m, uint8_t device)
+static enum leak_basis leak_basis(const struct model *m, uint8_t device)
 {
 	if (leak_doubt(m, device))
 		return LEAK_UNRELIABLE;

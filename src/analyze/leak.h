@@ -33,7 +33,6 @@ struct leaks {
 	struct leak_row *apart;                /* kind by kind, the largest of each first */
 	size_t n_apart;
 };
-enum leak_basis leak_basis(const struct model *m, uint8_t device);
 /* Why leaks cannot be told, or NULL if they can. */
 const char *leak_doubt(const struct model *m, uint8_t device);
 /* end: what is live after the last row. */

@@ -2,6 +2,7 @@
 #include "analyze/lives.h"
 #include "analyze/live.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include <stdlib.h>
 
 /* Steps over pieces of mapped ranges: far more than any allocator needs, few enough for a hostile file. */
@@ -20,19 +21,12 @@ static bool is_mapping(uint8_t op, enum gms_kind kind)
 	return op == GMS_OP(kind, GMS_A_MAP) || op == GMS_OP(kind, GMS_A_UNMAP);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* All borders of mapped and unmapped ranges, sorted, each once. */
 static uint64_t *find_borders(const struct model *m, uint8_t device, enum gms_kind kind, size_t *n)
 {
 	const struct columns *c = &m->ev;
 	uint64_t *border = NULL;
-	size_t cap = 0, kept = 0;
+	size_t cap = 0;
 
 	*n = 0;
 	for (size_t row = 0; row < c->n; row++)
@@ -42,27 +36,8 @@ static uint64_t *find_borders(const struct model *m, uint8_t device, enum gms_ki
 			*VEC_PUSH(border, *n, cap) = c->addr[row];
 			*VEC_PUSH(border, *n, cap) = end;
 		}
-	if (*n)
-		qsort(border, *n, sizeof *border, by_number);
-	for (size_t i = 0; i < *n; i++)
-		if (!kept || border[i] != border[kept - 1])
-			border[kept++] = border[i];
-	*n = kept;
+	*n = sorted_make(border, *n);
 	return border;
-}
-
-static size_t border_index(const uint64_t *border, size_t n, uint64_t addr)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (border[mid] < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* End the lives of the pieces from `i` to `to`, neighbours that began together as one. */
@@ -92,10 +67,10 @@ static void add_mapped(struct lives *l, const struct model *m, uint8_t device, e
 	for (size_t row = 0; row < c->n && n && steps < MAX_STEPS; row++) {
 		if (c->device[row] != device || !is_mapping(c->op[row], kind))
 			continue;
-		size_t i = border_index(border, n, c->addr[row]);
+		size_t i = sorted_find(border, n, c->addr[row]);
 		uint64_t end =
 		    c->size[row] > UINT64_MAX - c->addr[row] ? UINT64_MAX : c->addr[row] + c->size[row];
-		size_t to = border_index(border, n, end);
+		size_t to = sorted_find(border, n, end);
 		steps += to - i;
 		if (GMS_OP_ACTION(c->op[row]) == GMS_A_UNMAP)
 			unmap(l, border, owner, i, to, (uint32_t)row);

@@ -24,7 +24,7 @@ const char *oom_cause_name(enum oom_cause c)
 	return name[c];
 }
 
-bool oom_setting_on(const struct model *m, const char *key)
+static bool oom_setting_on(const struct model *m, const char *key)
 {
 	const char *own = model_setting_get(m, key);
 	const char *conf = model_setting_get(m, "PYTORCH_CUDA_ALLOC_CONF");

@@ -61,7 +61,5 @@ void oom_free(struct ooms *o);
 const char *oom_cause_name(enum oom_cause c);
 /* Would it not even have fitted with nothing else of this program's on the device? */
 bool oom_too_large(const struct oom *o);
-/* Is this setting on? (expandable_segments: as its own key or inside the configuration text) */
-bool oom_setting_on(const struct model *m, const char *key);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "analyze/space.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include <stdlib.h>
 
 #define SMALL_REQUEST (1u << 20) /* PyTorch serves requests up to this from its small pool */
@@ -14,28 +15,6 @@ struct ranges {
 	uint32_t *row; /* of maps and unmaps, in time order */
 	size_t n, cap;
 };
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static size_t border_index(const uint64_t *border, size_t n, uint64_t addr)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (border[mid] < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
 
 /* The first undecided piece at or after i, with path halving. */
 static size_t undecided(uint32_t *next, size_t i)
@@ -90,14 +69,14 @@ static void mapped_segments(struct space *s, const struct columns *c, const stru
 		border[n++] = c->addr[r->row[i]];
 		border[n++] = range_end(c, r->row[i]);
 	}
-	qsort(border, n, sizeof *border, by_number);
+	n = sorted_make(border, n);
 	for (i = 0; i <= n; i++) {
 		next[i] = (uint32_t)i;
 		owner[i] = UINT32_MAX;
 	}
 	for (i = r->n; i-- > 0;) {
-		size_t end = border_index(border, n, range_end(c, r->row[i]));
-		size_t at = undecided(next, border_index(border, n, c->addr[r->row[i]]));
+		size_t end = sorted_find(border, n, range_end(c, r->row[i]));
+		size_t at = undecided(next, sorted_find(border, n, c->addr[r->row[i]]));
 
 		for (; at < end; at = undecided(next, at)) {
 			owner[at] = r->row[i];

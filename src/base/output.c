@@ -152,3 +152,11 @@ void output_abandon(struct output *o)
 		unlink(o->temp);
 	output_free(o);
 }
+
+int output_end(struct output *o, int rc, struct err *e)
+{
+	if (!rc)
+		return output_close(o, e);
+	output_abandon(o);
+	return -1;
+}

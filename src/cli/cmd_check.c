@@ -97,32 +97,20 @@ static bool asks_for_nothing(const struct options *o)
 	       !o->baseline;
 }
 
-static int check_run(const struct command *self, int argc, char **argv, struct err *e)
+static int check_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text",
-	                    .limits = {.max_peak = CHECK_NO_LIMIT,
-	                               .max_reserved = CHECK_NO_LIMIT,
-	                               .max_end = CHECK_NO_LIMIT,
-	                               .max_leak = CHECK_NO_LIMIT,
-	                               .max_growth = CHECK_NO_LIMIT,
-	                               .max_failures = CHECK_NO_LIMIT,
-	                               .max_frag = -1}};
+	struct options *o = options;
 	const char *path;
-	bool helped;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
-	if (o.no_leaks)
-		o.limits.max_leak = 0;
-	if (o.no_failures)
-		o.limits.max_failures = 0;
-	if (asks_for_nothing(&o))
+	if (o->no_leaks)
+		o->limits.max_leak = 0;
+	if (o->no_failures)
+		o->limits.max_failures = 0;
+	if (asks_for_nothing(o))
 		return err_set(e, ERR_USAGE, NULL, -1,
 		               "nothing to check: give a limit such as --max-peak 12GiB or --no-leaks");
-	path = snapshot_path(self->name, argc, argv, e);
-	return path ? check_file(&o, path, e) : -1;
+	path = snapshot_path("check", argc, argv, e);
+	return path ? check_file(o, path, e) : -1;
 }
 
 extern const struct command cmd_check;
@@ -132,4 +120,13 @@ const struct command cmd_check = {
     .summary = "does a recording keep its limits? for continuous integration",
     .run = check_run,
     .options = rows,
+    .defaults = &(const struct options){.format = "text",
+                                        .limits = {.max_peak = CHECK_NO_LIMIT,
+                                                   .max_reserved = CHECK_NO_LIMIT,
+                                                   .max_end = CHECK_NO_LIMIT,
+                                                   .max_leak = CHECK_NO_LIMIT,
+                                                   .max_growth = CHECK_NO_LIMIT,
+                                                   .max_failures = CHECK_NO_LIMIT,
+                                                   .max_frag = -1}},
+    .size = sizeof(struct options),
 };

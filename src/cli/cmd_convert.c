@@ -50,11 +50,7 @@ static int write_to(const struct exporter *x, const struct export_view *v, const
 	if (!o)
 		return -1;
 	p = progress_begin("writing %s", path);
-	rc = x->write(v, o, e);
-	if (rc)
-		output_abandon(o);
-	else
-		rc = output_close(o, e);
+	rc = output_end(o, x->write(v, o, e), e);
 	progress_end(p);
 	return rc;
 }
@@ -80,29 +76,23 @@ static int convert(const struct exporter *x, const struct model *m, const struct
 	return rc;
 }
 
-static int convert_run(const struct command *self, int argc, char **argv, struct err *e)
+static int convert_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct convert_opts o = {0};
-	const struct exporter *x;
+	struct convert_opts *o = options;
+	const struct exporter *x = choose(o);
 	const char *path;
 	struct model m;
-	bool helped;
 	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
-	x = choose(&o);
 	path = snapshot_path("convert", argc, argv, e);
 	if (!path)
 		return -1;
-	if (x->binary && (!o.output || !strcmp(o.output, "-")) && isatty(1))
+	if (x->binary && (!o->output || !strcmp(o->output, "-")) && isatty(1))
 		return err_set(e, ERR_USAGE, NULL, -1, "%s is not for a terminal: gpumemsnap convert --to %s > out%s",
 			       x->name, x->name, x->suffix);
 	if (snapshot_read(&m, path, e))
 		return -1;
-	rc = convert(x, &m, &o, e);
+	rc = convert(x, &m, o, e);
 	model_free(&m);
 	return rc;
 }
@@ -114,4 +104,5 @@ const struct command cmd_convert = {
 	.summary = "write a recording in another format",
 	.run = convert_run,
 	.options = convert_options,
+	.size = sizeof(struct convert_opts),
 };

@@ -83,40 +83,35 @@ static int draw(struct options *o, const struct model *a, struct model *b, struc
 	return diff_picture(&o->drawing, a, b, (uint8_t)device, o->at && !strcmp(o->at, "end"), e);
 }
 
-static int diff_run(const struct command *self, int argc, char **argv, struct err *e)
+static int diff_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text", .top = UNSET};
+	struct options *o = options;
 	struct model m[2];
 	const struct model *const both[2] = {&m[0], &m[1]};
-	bool helped;
 	int side, rc = 0;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
 	if (argc != 2)
 		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
-	if ((o.at || o.drawing.theme || o.drawing.scale || o.drawing.title || o.drawing.layout) &&
-	    !o.drawing.output)
+	if ((o->at || o->drawing.theme || o->drawing.scale || o->drawing.title || o->drawing.layout) &&
+	    !o->drawing.output)
 		return err_set(e, ERR_USAGE, NULL, -1,
 		               "--at and what a picture looks like need --flame FILE");
-	o.drawing.width = o.width;
-	if (o.drawing.output && drawing_check(&o.drawing, "diff", e))
+	o->drawing.width = o->width;
+	if (o->drawing.output && drawing_check(&o->drawing, "diff", e))
 		return -1;
 	for (side = 0; side < 2 && !rc; side++) {
 		rc = snapshot_read(&m[side], argv[side], e);
-		if (!rc && narrowing_apply(&o.narrowing, &m[side], e)) {
+		if (!rc && narrowing_apply(&o->narrowing, &m[side], e)) {
 			model_free(&m[side]);
 			rc = -1;
 		}
 		if (rc)
 			break;
 	}
-	if (!rc && o.drawing.output)
-		rc = draw(&o, &m[0], &m[1], e);
+	if (!rc && o->drawing.output)
+		rc = draw(o, &m[0], &m[1], e);
 	else if (!rc)
-		compare(&o, both);
+		compare(o, both);
 	while (side-- > 0)
 		model_free(&m[side]);
 	return rc;
@@ -129,4 +124,6 @@ const struct command cmd_diff = {
     .summary = "what changed from one recording to another, stack by stack",
     .run = diff_run,
     .options = rows,
+    .defaults = &(const struct options){.format = "text", .top = UNSET},
+    .size = sizeof(struct options),
 };

@@ -88,22 +88,17 @@ static int dump(const char *spool, const struct dump_opts *o, struct err *e)
 	return rc;
 }
 
-static int dump_run(const struct command *self, int argc, char **argv, struct err *e)
+static int dump_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct dump_opts o = {.output = "snapshot.json"};
+	struct dump_opts *o = options;
 	uint64_t pid;
 	char *spool;
-	bool helped;
 	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
 	if (argc != 1)
 		return err_set(e, ERR_USAGE, NULL, -1, "dump needs one process id (or spool)");
 	spool = text_parse_u64(argv[0], &pid) && access(argv[0], F_OK) ? spool_of(pid, e) : mem_strdup(argv[0]);
-	rc = spool ? dump(spool, &o, e) : -1;
+	rc = spool ? dump(spool, o, e) : -1;
 	free(spool);
 	return rc;
 }
@@ -115,4 +110,6 @@ const struct command cmd_dump = {
 	.summary = "write a snapshot of a recorded program that is running",
 	.run = dump_run,
 	.options = dump_options,
+	.defaults = &(const struct dump_opts){.output = "snapshot.json"},
+	.size = sizeof(struct dump_opts),
 };

@@ -50,24 +50,19 @@ static int explain_text(const struct options *o, const char *text, struct err *e
 	return 0;
 }
 
-static int explain_run(const struct command *self, int argc, char **argv, struct err *e)
+static int explain_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text"};
+	struct options *o = options;
 	struct text text = {0};
-	bool helped;
 	int i, rc = 0;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
 	text_puts(&text, "");
 	for (i = 0; i < argc; i++)
 		text_printf(&text, "%s ", argv[i]);
 	if (!argc)
 		rc = read_all(&text, e);
 	if (!rc)
-		rc = explain_text(&o, text.s, e);
+		rc = explain_text(o, text.s, e);
 	text_free(&text);
 	return rc;
 }
@@ -79,4 +74,6 @@ const struct command cmd_explain_oom = {
     .summary = "say what an out-of-memory message means",
     .run = explain_run,
     .options = rows,
+    .defaults = &(const struct options){.format = "text"},
+    .size = sizeof(struct options),
 };

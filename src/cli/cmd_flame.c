@@ -183,28 +183,25 @@ static int draw(const struct flame_opts *o, const struct by *by, struct model *m
 	return rc;
 }
 
-static int flame_run(const struct command *self, int argc, char **argv, struct err *e)
+static int flame_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct flame_opts o = {0};
+	struct flame_opts *o = options;
 	struct by by;
 	struct font *font;
 	struct model m;
 	const char *path;
-	bool helped;
 	int rc, device;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
-		return helped ? 0 : -1;
-	if (parse_by(&o, &by, e) || drawing_check(&o.drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
+	if (parse_by(o, &by, e) || drawing_check(&o->drawing, "flame", e) || !(path = snapshot_path("flame", argc, argv, e)))
 		return -1;
 	if (!(font = font_open(e)))
 		return -1;
 	rc = snapshot_read(&m, path, e);
 	if (!rc) {
-		device = snapshot_device(&m, o.device, e);
+		device = snapshot_device(&m, o->device, e);
 		rc = -1;
 		if (device >= 0)
-			rc = draw(&o, &by, &m, (uint8_t)device, font, e);
+			rc = draw(o, &by, &m, (uint8_t)device, font, e);
 		model_free(&m);
 	}
 	font_close(font);
@@ -218,4 +215,5 @@ const struct command cmd_flame = {
     .summary = "draw live memory by stack as a flame graph (PNG)",
     .run = flame_run,
     .options = flame_options,
+    .size = sizeof(struct flame_opts),
 };

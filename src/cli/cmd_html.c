@@ -26,12 +26,8 @@ static int write_page(const struct html_opts *o, const struct report *reports, s
 	                  ? mem_printf("GPU memory: %s and %zu more", frames_base(reports[0].m->file), n - 1)
 	                  : mem_printf("GPU memory: %s", frames_base(reports[0].m->file));
 	struct output *out = output_open(o->output ? o->output : "-", e);
-	int rc = -1;
+	int rc = out ? output_end(out, html_write(reports, n, title, out, e), e) : -1;
 
-	if (out && !html_write(reports, n, title, out, e))
-		rc = output_close(out, e);
-	else if (out)
-		output_abandon(out);
 	free(title);
 	return rc;
 }
@@ -60,25 +56,18 @@ static int read_all(const struct html_opts *o, char **files, size_t n, struct er
 	return rc;
 }
 
-static int html_run(const struct command *self, int argc, char **argv, struct err *e)
+static int html_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct html_opts o = {0};
-	bool helped;
+	struct html_opts *o = options;
+	struct snapshot_parts parts;
+	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
-		return helped ? 0 : -1;
-	if (!o.output && isatty(1))
+	if (!o->output && isatty(1))
 		return err_set(e, ERR_USAGE, NULL, -1,
 		               "a page is not for a terminal; type 'gpumemsnap html -o report.html'");
-	const char *standard = argc ? NULL : snapshot_path("html", argc, argv, e);
-	if (!argc && !standard)
-		return -1;
-	char *one[] = {(char *)(uintptr_t)standard};
-	struct snapshot_parts parts;
-	int rc = snapshot_parts(&parts, argc ? argv : one, argc ? (size_t)argc : 1, e);
-
+	rc = snapshot_parts(&parts, "html", argc, argv, e);
 	if (!rc)
-		rc = read_all(&o, parts.v, parts.n, e);
+		rc = read_all(o, parts.v, parts.n, e);
 	snapshot_parts_free(&parts);
 	return rc;
 }
@@ -90,4 +79,5 @@ const struct command cmd_html = {
     .summary = "write recordings as one interactive page",
     .run = html_run,
     .options = html_options,
+    .size = sizeof(struct html_opts),
 };

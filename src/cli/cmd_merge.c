@@ -40,33 +40,24 @@ static int merge(const struct merge_options *o, const struct snapshot_parts *par
 
 	if (!out)
 		return -1;
-	if (write_parts(out, parts, e)) {
-		output_abandon(out);
-		return -1;
-	}
-	if (output_close(out, e))
+	if (output_end(out, write_parts(out, parts, e), e))
 		return -1;
 	fprintf(stderr, "gpumemsnap: wrote %s: %zu snapshot%s\n", strcmp(o->output, "-") ? o->output : "to standard output",
 		parts->n, parts->n == 1 ? "" : "s");
 	return 0;
 }
 
-static int merge_run(const struct command *self, int argc, char **argv, struct err *e)
+static int merge_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct merge_options o = {.output = "merged.json"};
+	struct merge_options *o = options;
 	struct snapshot_parts parts;
-	bool helped;
 	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
 	if (!argc)
 		return err_set(e, ERR_USAGE, NULL, -1, "merge needs snapshots: gpumemsnap merge snapshot.*.json");
-	rc = snapshot_parts(&parts, argv, (size_t)argc, e);
+	rc = snapshot_parts(&parts, "merge", argc, argv, e);
 	if (!rc)
-		rc = merge(&o, &parts, e);
+		rc = merge(o, &parts, e);
 	snapshot_parts_free(&parts);
 	return rc;
 }
@@ -78,4 +69,6 @@ const struct command cmd_merge = {
 	.summary = "put several snapshots, such as a job's ranks, into one file",
 	.run = merge_run,
 	.options = rows,
+	.defaults = &(const struct merge_options){.output = "merged.json"},
+	.size = sizeof(struct merge_options),
 };

@@ -452,20 +452,15 @@ done:
 	return rc;
 }
 
-static int record_run(const struct command *self, int argc, char **argv, struct err *e)
+static int record_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct record_opts o = {.output = "snapshot.json"};
-	bool helped;
+	struct record_opts *o = options;
 
-	if (options_parse(self, &o, &argc, argv, true, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
 	if (!argc)
 		return err_set(e, ERR_USAGE, NULL, -1, "record needs a program: gpumemsnap record ./app ARGS");
-	if (check_options(&o, e))
+	if (check_options(o, e))
 		return -1;
-	return record(&o, argv, e);
+	return record(o, argv, e);
 }
 
 extern const struct command cmd_record;
@@ -475,4 +470,7 @@ const struct command cmd_record = {
 	.summary = "run a program and record its GPU memory",
 	.run = record_run,
 	.options = record_options,
+	.defaults = &(const struct record_opts){.output = "snapshot.json"},
+	.size = sizeof(struct record_opts),
+	.program = true,
 };

@@ -148,24 +148,14 @@ static int report_files(const struct options *o, char *const *files, size_t n, s
 	return rc;
 }
 
-static int report_run(const struct command *self, int argc, char **argv, struct err *e)
+static int report_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct options o = {.format = "text", .by = "stack", .top = UNSET};
+	struct options *o = options;
 	struct snapshot_parts files;
-	char *standard;
-	bool helped;
-	int rc;
+	int rc = snapshot_parts(&files, "report", argc, argv, e);
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
-	standard = (char *)snapshot_path(self->name, argc ? 1 : 0, argv, e);
-	if (!standard)
-		return -1;
-	rc = snapshot_parts(&files, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
 	if (!rc)
-		rc = report_files(&o, files.v, files.n, e);
+		rc = report_files(o, files.v, files.n, e);
 	snapshot_parts_free(&files);
 	return rc;
 }
@@ -177,4 +167,6 @@ const struct command cmd_report = {
     .summary = "say where memory went: peak, leaks, growth, fragmentation, out of memory",
     .run = report_run,
     .options = rows,
+    .defaults = &(const struct options){.format = "text", .by = "stack", .top = UNSET},
+    .size = sizeof(struct options),
 };

@@ -321,30 +321,23 @@ static int draw(const struct timeline_opts *o, const struct together *all, struc
 	return rc;
 }
 
-static int timeline_run(const struct command *self, int argc, char **argv, struct err *e)
+static int timeline_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct timeline_opts o = {0};
+	struct timeline_opts *o = options;
 	struct snapshot_parts parts = {0};
 	struct together all;
 	struct font *font;
-	char *standard;
-	bool helped;
 	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e) || helped)
-		return helped ? 0 : -1;
-	if (drawing_check(&o.drawing, "timeline", e))
+	if (drawing_check(&o->drawing, "timeline", e) || !(font = font_open(e)))
 		return -1;
-	standard = (char *)(uintptr_t)snapshot_path("timeline", argc ? 1 : 0, argv, e);
-	if (!standard || !(font = font_open(e)))
-		return -1;
-	rc = snapshot_parts(&parts, argc ? argv : &standard, argc ? (size_t)argc : 1, e);
+	rc = snapshot_parts(&parts, "timeline", argc, argv, e);
 	if (!rc && !parts.n)
 		rc = err_set(e, ERR_USAGE, NULL, -1, "timeline: there is no snapshot in this set");
 	if (!rc)
 		rc = together_read(&all, parts.v, parts.n, e);
 	if (!rc) {
-		rc = draw(&o, &all, font, e);
+		rc = draw(o, &all, font, e);
 		together_free(&all);
 	}
 	snapshot_parts_free(&parts);
@@ -359,4 +352,5 @@ const struct command cmd_timeline = {
     .summary = "draw memory over time, or the map of segments (PNG)",
     .run = timeline_run,
     .options = timeline_options,
+    .size = sizeof(struct timeline_opts),
 };

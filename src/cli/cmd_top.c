@@ -258,26 +258,20 @@ static int take_pids(struct top_options *o, int argc, char **argv, struct err *e
 	return 0;
 }
 
-static int top_run(const struct command *self, int argc, char **argv, struct err *e)
+static int top_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct top_options o = {.format = "text", .sort = "used", .interval = 1000000000};
+	struct top_options *o = options;
 	struct gather *g;
-	bool helped;
-	int rc;
+	int rc = take_pids(o, argc, argv, e);
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
-		return -1;
-	if (helped)
-		return 0;
-	rc = take_pids(&o, argc, argv, e);
 	g = rc ? NULL : gather_new();
-	if (g && (o.once || !strcmp(o.format, "json")))
-		once(g, &o);
+	if (g && (o->once || !strcmp(o->format, "json")))
+		once(g, o);
 	else if (g)
-		rc = full_screen(g, &o, e);
+		rc = full_screen(g, o, e);
 	if (g)
 		gather_free(g);
-	free(o.pids);
+	free(o->pids);
 	return rc;
 }
 
@@ -288,4 +282,6 @@ const struct command cmd_top = {
 	.summary = "GPUs and who uses their memory, live; recorded programs in detail",
 	.run = top_run,
 	.options = rows,
+	.defaults = &(const struct top_options){.format = "text", .sort = "used", .interval = 1000000000},
+	.size = sizeof(struct top_options),
 };

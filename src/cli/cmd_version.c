@@ -2,14 +2,10 @@
 #include "cli/options.h"
 #include <stdio.h>
 
-static int version_run(const struct command *self, int argc, char **argv, struct err *e)
+static int version_run(void *options, int argc, char **argv, struct err *e)
 {
-	bool helped;
-
-	if (options_parse(self, NULL, &argc, argv, false, &helped, e))
-		return -1;
-	if (!helped)
-		printf("gpumemsnap %s\n", GPUMEMSNAP_VERSION);
+	(void)options, (void)argc, (void)argv, (void)e;
+	printf("gpumemsnap %s\n", GPUMEMSNAP_VERSION);
 	return 0;
 }
 

@@ -89,24 +89,19 @@ static int predict(const struct whatif_opts *o, const struct model *m, struct er
 	return rc;
 }
 
-static int whatif_run(const struct command *self, int argc, char **argv, struct err *e)
+static int whatif_run(void *options, int argc, char **argv, struct err *e)
 {
-	struct whatif_opts o = {.format = "text"};
+	struct whatif_opts *o = options;
 	const char *path;
 	struct model m;
-	bool helped;
 	int rc;
 
-	if (options_parse(self, &o, &argc, argv, false, &helped, e))
+	if (o->drawing.output && drawing_check(&o->drawing, "whatif --timeline -", e))
 		return -1;
-	if (helped)
-		return 0;
-	if (o.drawing.output && drawing_check(&o.drawing, "whatif --timeline -", e))
-		return -1;
-	path = snapshot_path(self->name, argc, argv, e);
+	path = snapshot_path("whatif", argc, argv, e);
 	if (!path || snapshot_read(&m, path, e))
 		return -1;
-	rc = predict(&o, &m, e);
+	rc = predict(o, &m, e);
 	model_free(&m);
 	return rc;
 }
@@ -118,4 +113,6 @@ const struct command cmd_whatif = {
     .summary = "what would other allocator settings have cost?",
     .run = whatif_run,
     .options = whatif_options,
+    .defaults = &(const struct whatif_opts){.format = "text"},
+    .size = sizeof(struct whatif_opts),
 };

@@ -84,7 +84,7 @@ static void complete_command(const struct command *c, int n, char **words, int a
 {
 	const char *typed = words[n - 1], *value = NULL;
 	const struct option_row *o = NULL;
-	bool options = true, program = strstr(c->usage, "PROGRAM");
+	bool options = true, program = c->program;
 	int i;
 
 	for (i = 0; i < n - 1; i++) {

@@ -57,8 +57,5 @@ int drawing_save(const struct drawing *d, struct picture *p, struct err *e)
 	} else {
 		rc = canvas_save(p, out, e);
 	}
-	if (!rc)
-		return output_close(out, e);
-	output_abandon(out);
-	return -1;
+	return output_end(out, rc, e);
 }

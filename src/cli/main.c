@@ -56,7 +56,7 @@ static int run(int argc, char **argv, struct err *e)
 		return 0;
 	}
 	c = command_find(!strcmp(argv[1], "--version") ? "version" : argv[1]);
-	return c ? c->run(c, argc - 2, argv + 2, e) : unknown(argv[1], e);
+	return c ? options_run(c, argc - 2, argv + 2, e) : unknown(argv[1], e);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* options.c: the one option parser. */
 #include "cli/options.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/guess.h"
 #include <stdio.h>
@@ -140,8 +141,7 @@ static int take(const struct command *c, void *into, char **argv, int left, int 
 	return store(o, into, value, e);
 }
 
-int options_parse(const struct command *c, void *into, int *argc, char **argv, bool stop_early, bool *helped,
-		  struct err *e)
+static int parse(const struct command *c, void *into, int *argc, char **argv, bool *helped, struct err *e)
 {
 	int i, used, kept = 0;
 
@@ -160,7 +160,7 @@ int options_parse(const struct command *c, void *into, int *argc, char **argv, b
 		if (argv[i][0] == '-' && argv[i][1]) {
 			if (take(c, into, argv + i, *argc - i, &used, e))
 				return -1;
-		} else if (stop_early) {
+		} else if (c->program) {
 			break;
 		} else {
 			argv[kept++] = argv[i];
@@ -171,6 +171,21 @@ int options_parse(const struct command *c, void *into, int *argc, char **argv, b
 	*argc = kept;
 	argv[kept] = NULL;
 	return 0;
+}
+
+int options_run(const struct command *c, int argc, char **argv, struct err *e)
+{
+	void *options = mem_zalloc(1, c->size);
+	bool helped;
+	int rc;
+
+	if (c->defaults)
+		memcpy(options, c->defaults, c->size);
+	rc = parse(c, options, &argc, argv, &helped, e);
+	if (!rc && !helped)
+		rc = c->run(options, argc, argv, e);
+	free(options);
+	return rc;
 }
 
 void options_help(const struct command *c)

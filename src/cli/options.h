@@ -38,15 +38,18 @@ struct option_row {
 
 struct command {
 	const char *name, *usage, *summary;
-	/* argv holds the words behind the command's name. Returns the exit status, or -1 with e filled. */
-	int (*run)(const struct command *self, int argc, char **argv, struct err *e);
+	/* Its options, as the command line has them, and the words that are none. Returns the exit status, or
+	 * -1 with e filled. */
+	int (*run)(void *options, int argc, char **argv, struct err *e);
 	const struct option_row *options;
+	const void *defaults; /* what the struct holds before; NULL: zeros */
+	size_t size;          /* of the struct; 0: none */
+	bool program;         /* its words are a program's: options end before the first */
 };
 
-/* Take the options out of argv into `into`; what is left stays in argv and *argc. "--" ends options.
- * If stop_early, the first word that is no option ends them too. --help prints help and sets *helped. */
-int options_parse(const struct command *c, void *into, int *argc, char **argv, bool stop_early, bool *helped,
-		  struct err *e);
+/* Take the options out of argv (the words behind the command's name), which "--" ends, and run the command with
+ * what is left; --help prints help instead. Returns as run does. */
+int options_run(const struct command *c, int argc, char **argv, struct err *e);
 /* The option that a word spells: "--name", "--name=value", "-x" or "-xvalue". NULL: the command has none
  * like it. *value is the value in the word, or NULL. */
 const struct option_row *options_find(const struct command *c, const char *word, const char **value);

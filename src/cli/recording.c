@@ -128,11 +128,7 @@ int recording_write(const struct model *m, const char *path, struct err *e)
 	if (!o)
 		return -1;
 	p = progress_begin("writing %s", path);
-	rc = json_write(m, o, e);
-	if (rc)
-		output_abandon(o);
-	else
-		rc = output_close(o, e);
+	rc = output_end(o, json_write(m, o, e), e);
 	progress_end(p);
 	return rc;
 }

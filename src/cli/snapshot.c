@@ -42,15 +42,16 @@ int snapshot_read(struct model *m, const char *path, struct err *e)
 	return rc;
 }
 
-int snapshot_parts(struct snapshot_parts *p, char *const *files, size_t n, struct err *e)
+int snapshot_parts(struct snapshot_parts *p, const char *command, int argc, char **argv, struct err *e)
 {
+	const char *file;
 	char **names;
-	size_t i;
-	int k, parts;
+	int i, k, parts;
 
 	*p = (struct snapshot_parts){0};
-	for (i = 0; i < n; i++) {
-		parts = format_parts(files[i], &names, e);
+	for (i = 0; i < argc || !i; i++) {
+		file = argc ? argv[i] : snapshot_path(command, 0, argv, e);
+		parts = file ? format_parts(file, &names, e) : -1;
 		if (parts < 0)
 			return -1;
 		for (k = 0; k < parts; k++)

@@ -12,13 +12,13 @@ const char *snapshot_path(const char *command, int argc, char **argv, struct err
 /* Read and link it, whatever it is; a spool with the names of its code. On error m is freed. */
 int snapshot_read(struct model *m, const char *path, struct err *e);
 
-/* For commands that take several files: their names, a set of snapshots taken apart into FILE#0, FILE#1 … To be
- * freed in any case. */
+/* For commands that take several files: their names (or the one that snapshot_path finds where none is given), a
+ * set of snapshots taken apart into FILE#0, FILE#1 … To be freed in any case. */
 struct snapshot_parts {
 	char **v;
 	size_t n, cap;
 };
-int snapshot_parts(struct snapshot_parts *p, char *const *files, size_t n, struct err *e);
+int snapshot_parts(struct snapshot_parts *p, const char *command, int argc, char **argv, struct err *e);
 void snapshot_parts_free(struct snapshot_parts *p);
 
 /* "2" → 2, NULL → the device whose live bytes were highest. -1 with e filled if the recording has no

@@ -82,21 +82,6 @@ static size_t add_event(struct spool_reader *r, const struct spool_event *ev, ui
 	return model_add(r->m, &out);
 }
 
-/* The kinds of memory that belong to a context. */
-static bool dies_with_context(uint8_t op)
-{
-	switch (GMS_OP_KIND(op)) {
-	case GMS_K_DEVICE:
-	case GMS_K_MANAGED:
-	case GMS_K_PINNED:
-	case GMS_K_REGISTERED:
-	case GMS_K_ARRAY:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void context_gone(struct spool_reader *r, const struct spool_event *ev, uint32_t thread)
 {
 	size_t i, n = 0;
@@ -111,7 +96,7 @@ static void context_gone(struct spool_reader *r, const struct spool_event *ev, u
 		struct spool_live *l = &r->live_row[i];
 		struct spool_event end = *ev;
 
-		if (!l->alive || l->context != context || !dies_with_context(l->op))
+		if (!l->alive || l->context != context || !gms_dies_with_context(l->op))
 			continue;
 		end.w.op = GMS_OP(GMS_OP_KIND(l->op), GMS_A_FREE);
 		end.w.device = l->device;

@@ -21,7 +21,7 @@ void model_init(struct model *m, const char *file)
 	model_pool(m, &(struct pool_info){.device = MODEL_NO_DEVICE});
 }
 
-void columns_free(struct columns *c)
+static void columns_free(struct columns *c)
 {
 	free(c->t_ns);
 	free(c->slack);

@@ -49,7 +49,6 @@ struct columns {
 	uint8_t *op, *device;
 	size_t n, cap;
 };
-void columns_free(struct columns *c);
 
 struct frame {
 	uint32_t function, file, module; /* strings; 0 = not known */

@@ -63,7 +63,7 @@ static uint64_t fixed(struct bytes *b, unsigned n)
 	return v;
 }
 
-static uint64_t uleb(struct bytes *b)
+static uint64_t leb(struct bytes *b, bool is_signed)
 {
 	uint64_t v = 0;
 	unsigned shift = 0, byte;
@@ -74,23 +74,19 @@ static uint64_t uleb(struct bytes *b)
 			v |= (uint64_t)(byte & 127) << shift;
 		shift += 7;
 	} while (byte & 128);
+	if (is_signed && shift < 64 && (byte & 64))
+		v |= ~0ull << shift;
 	return v;
+}
+
+static uint64_t uleb(struct bytes *b)
+{
+	return leb(b, false);
 }
 
 static int64_t sleb(struct bytes *b)
 {
-	uint64_t v = 0;
-	unsigned shift = 0, byte;
-
-	do {
-		byte = (unsigned)fixed(b, 1);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 127) << shift;
-		shift += 7;
-	} while (byte & 128);
-	if (shift < 64 && (byte & 64))
-		v |= ~0ull << shift;
-	return (int64_t)v;
+	return (int64_t)leb(b, true);
 }
 
 /* A pointer in one of the encodings that code uses: absolute or relative to itself. */

@@ -124,20 +124,6 @@ static void revive(uint64_t key)
 	}
 }
 
-static bool dies_with_context(uint8_t op)
-{
-	switch (GMS_OP_KIND(op)) {
-	case GMS_K_DEVICE:
-	case GMS_K_MANAGED:
-	case GMS_K_PINNED:
-	case GMS_K_REGISTERED:
-	case GMS_K_ARRAY:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void context_gone(uint16_t context)
 {
 	uint64_t i = 0;
@@ -146,7 +132,7 @@ static void context_gone(uint16_t context)
 		const struct rec_map_entry *e = &index_of.entry[i];
 		const struct spool_slot *s = (const void *)(uintptr_t)e->a;
 
-		if (e->used && s->ev.context == context && dies_with_context(s->ev.w.op))
+		if (e->used && s->ev.context == context && gms_dies_with_context(s->ev.w.op))
 			dead(e->key); /* what came after it may be here now: look again */
 		else
 			i++;

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 enum font_face { FONT_REGULAR, FONT_BOLD, FONT_FACES };
-#define FONT_MAX_SIZE 250
 
 struct font;
 struct font *font_open(struct err *e); /* NULL on error */

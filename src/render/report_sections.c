@@ -115,6 +115,14 @@ void section_peak(const struct section *s)
 		live_table(s, l);
 }
 
+static void leak_cells(struct table *t, const struct section *s, const struct leak_row *r)
+{
+	table_count(t, r->count);
+	time_cell(t, s, r->first_t_ns);
+	time_cell(t, s, r->last_t_ns);
+	stack_cell(t, s, r->stack);
+}
+
 static void leak_table(const struct section *s, bool library)
 {
 	const struct leaks *k = &s->d->leaks;
@@ -133,10 +141,7 @@ static void leak_table(const struct section *s, bool library)
 		shown++;
 		table_bytes(&t, r->bytes);
 		table_share(&t, r->bytes, library ? k->library_bytes : k->bytes);
-		table_count(&t, r->count);
-		time_cell(&t, s, r->first_t_ns);
-		time_cell(&t, s, r->last_t_ns);
-		stack_cell(&t, s, r->stack);
+		leak_cells(&t, s, r);
 	}
 	table_end(&t, s->p);
 	rest(s, shown, n);
@@ -170,10 +175,7 @@ void section_leaks_apart(const struct section *s)
 		shown++;
 		table_bytes(&t, r->bytes);
 		table_cell(&t, "%s", gms_kind_info[r->kind].name);
-		table_count(&t, r->count);
-		time_cell(&t, s, r->first_t_ns);
-		time_cell(&t, s, r->last_t_ns);
-		stack_cell(&t, s, r->stack);
+		leak_cells(&t, s, r);
 	}
 	table_end(&t, s->p);
 	rest(s, shown, n);

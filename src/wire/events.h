@@ -30,6 +30,21 @@ enum gms_action {
 #define GMS_OP_KIND(op) ((enum gms_kind)((op) >> 3))
 #define GMS_OP_ACTION(op) ((enum gms_action)((op)&7))
 
+/* The driver takes these back when their context goes. */
+static inline _Bool gms_dies_with_context(uint8_t op)
+{
+	switch (GMS_OP_KIND(op)) {
+	case GMS_K_DEVICE:
+	case GMS_K_MANAGED:
+	case GMS_K_PINNED:
+	case GMS_K_REGISTERED:
+	case GMS_K_ARRAY:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 struct gms_kind_info {
 	const char *name;
 	uint8_t level, space, flags;

@@ -3,6 +3,7 @@
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,21 @@
 #include <zlib.h>
 /* cmocka wants the headers above first */
 #include <cmocka.h>
+
+static void sorted_numbers_stand_once_and_are_found(void **state)
+{
+	uint64_t v[] = {7, 3, UINT64_MAX, 3, 0, 7}, none[1];
+
+	(void)state;
+	assert_int_equal(sorted_make(none, 0), 0);
+	assert_int_equal(sorted_find(none, 0, 5), 0);
+	assert_int_equal(sorted_make(v, 6), 4); /* 0 3 7 max */
+	assert_int_equal(sorted_find(v, 4, 0), 0);
+	assert_int_equal(sorted_find(v, 4, 1), 1);
+	assert_int_equal(sorted_find(v, 4, 7), 2);
+	assert_int_equal(sorted_find(v, 4, UINT64_MAX), 3);
+	assert_int_equal(sorted_find(v, 3, UINT64_MAX), 3);
+}
 
 static void sizes_print_in_iec_units(void **state)
 {
@@ -320,6 +336,7 @@ int main(void)
 		cmocka_unit_test(json_text_is_always_valid_utf8),
 		cmocka_unit_test(printf_grows_the_buffer),
 		cmocka_unit_test(map_agrees_with_a_plain_array),
+		cmocka_unit_test(sorted_numbers_stand_once_and_are_found),
 		cmocka_unit_test(a_file_is_under_the_name_all_the_while_it_is_replaced),
 		cmocka_unit_test(a_link_in_the_place_of_the_output_is_replaced_and_not_followed),
 		cmocka_unit_test(an_old_output_is_kept_and_an_abandoned_one_leaves_nothing),

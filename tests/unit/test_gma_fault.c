@@ -176,38 +176,6 @@ static void a_core_that_cannot_begin_says_so(void **state)
 	assert_null(core);
 }
 
-static struct gma_block *kept_back;
-static struct work *pressed;
-
-static bool give_kept(void *ctx)
-{
-	(void)ctx;
-	if (!kept_back)
-		return false;
-	gma_core_free(pressed->rig.core, kept_back);
-	kept_back = NULL;
-	return true;
-}
-
-static void who_holds_back_memory_is_asked_before_the_device(void **state)
-{
-	struct work *w = calloc(1, sizeof *w);
-	struct gma_request q = {.size = 12 * MIB};
-	struct gma_block *b;
-
-	(void)state;
-	pressed = w;
-	rig_begin(&w->rig, "", GIB);
-	gma_core_on_pressure(w->rig.core, give_kept, NULL);
-	assert_int_equal(gma_core_malloc(w->rig.core, &q, &kept_back), GMA_OK);
-	assert_int_equal(gma_core_malloc(w->rig.core, &q, &b), GMA_OK); /* the one that was kept */
-	assert_int_equal(gma_core_stats(w->rig.core)->num_device_alloc, 1);
-	assert_int_equal(gma_core_malloc(w->rig.core, &q, &b), GMA_OK);
-	assert_int_equal(gma_core_stats(w->rig.core)->num_device_alloc, 2);
-	rig_end(&w->rig);
-	free(w);
-}
-
 static void senseless_requests_are_refused(void **state)
 {
 	struct rig r;
@@ -228,7 +196,6 @@ int main(void)
 		cmocka_unit_test(any_call_of_the_device_may_fail),
 		cmocka_unit_test(host_memory_may_end_at_any_page),
 		cmocka_unit_test(a_core_that_cannot_begin_says_so),
-		cmocka_unit_test(who_holds_back_memory_is_asked_before_the_device),
 		cmocka_unit_test(senseless_requests_are_refused),
 	};
 
