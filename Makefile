@@ -195,7 +195,7 @@ fuzz-smoke:
 # What convert writes, read by the programs it is for: they come from npm, so this is no part of check.
 check-formats: all
 	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
-bench: all $(BENCH_BIN)
+bench: all $(BENCH_BIN) $(if $(HAVE_CUDA),$(B)/tests/fault/libquick.so)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
 lint:
 	$(Q)tests/lint/run.sh

@@ -9,6 +9,7 @@ export B PATH="$B/bin:$PATH"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 events=${EVENTS:-300000}
+pool=shared
 driver=$B/lib/gpumemsnap/sim
 [ -e /dev/nvidiactl ] && driver=
 
@@ -16,7 +17,8 @@ median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 ns() { # THREADS COMMAND…: ns of a pair in one run
 	local threads=$1
 	shift
-	LD_LIBRARY_PATH=$driver "$@" "$B/tests/bench/rec_pair" "$threads" $((200000 / threads)) 2>/dev/null | sed -n 's/.*ns_per_pair //p'
+	LD_LIBRARY_PATH=$driver "$@" "$B/tests/bench/rec_pair" "$threads" $((200000 / threads)) $pool 2>/dev/null |
+		sed -n 's/.*ns_per_pair //p'
 }
 seconds() { # COMMAND…: how long it took
 	local from=$EPOCHREALTIME
@@ -43,8 +45,17 @@ pairs() { # THREADS
 	rm -f "$work"/{bare,none,alloc,all}
 }
 if [ -x "$B/tests/bench/rec_pair" ]; then
+	real=$driver
+	mkdir "$work/quick" && cp "$B/tests/fault/libquick.so" "$work/quick/libcuda.so.1"
 	echo "== an allocation and its free, 15 frames deep, on ${driver:+the simulated driver}$([ -n "$driver" ] || echo the GPU)"
 	for threads in 1 2 4 16; do pairs $threads; done
+	echo '== the same, each thread with a pool of its own'
+	pool=own
+	for threads in 2 16; do pairs $threads; done
+	echo '== the same, on a driver that takes no time and no lock: the recorder by itself'
+	driver=$work/quick
+	for threads in 1 2 16; do pairs $threads; done
+	driver=$real
 	echo '== a million events from ten thousand call sites become a snapshot'
 	mkdir "$work/spool"
 	LD_LIBRARY_PATH=$driver LD_PRELOAD=$B/lib/gpumemsnap/libgpumemsnap.so GPUMEMSNAP_SPOOL=$work/spool "$B/tests/bench/rec_sites" 50

@@ -15,6 +15,8 @@ if have gcc && [ -e "$CUDA_HOME/include/cuda.h" ]; then
 		gcc -std=gnu11 -O2 -g -isystem "$CUDA_HOME/include" -o "$name" "$f" -L"$CUDA_HOME/lib64/stubs" -lcuda -lpthread \
 			2>"$name.build" &
 	done
+	gcc -std=gnu11 -O2 -g -isystem "$CUDA_HOME/include" -o rec_pair "$here/../bench/rec_pair.c" -ldl -lpthread 2>rec_pair.build &
+	gcc -std=gnu11 -O2 -shared -fPIC -isystem "$CUDA_HOME/include" -o libquick.so "$here/../fault/libquick.c" 2>libquick.build &
 fi
 if have nvcc; then
 	for f in "$here"/*.cu; do

@@ -132,56 +132,6 @@ say "$SECONDS s so far"
 say "$SECONDS s so far"
 
 # --- what it costs --------------------------------------------------------------------------
-# Rounds in which every way runs once, so that what disturbs the machine disturbs all; medians are compared.
-median() { sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'; }
-figure() { timeout 60 "$@" 2>>cost.err | grep -E '^[0-9.]+$' | tail -n 1; } # COMMAND…: what it prints
-seconds() { # COMMAND…: how long it takes
-	local from=$EPOCHREALTIME
-	"$@" >/dev/null 2>&1
-	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.4f\n", b - a }'
-}
-until_it_runs() { # COMMAND…: ms from its start until a program that it starts runs
-	local from=$EPOCHREALTIME
-	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN { printf "%.2f\n", (b - a) * 1000 }'
-}
-minus() { awk -v a="${1:-nan}" -v b="${2:-nan}" 'BEGIN { printf "%.0f", a - b }'; }
-pairs() { # THREADS PAIRS ROUNDS: medians in $plain $ours $bare $cupti
-	local round
-	rm -f cost.*.ns
-	for round in $(seq "$3"); do
-		figure bin/pair "$2" "$1" 2 >>cost.plain.ns
-		figure gpumemsnap record -q -o cost.json bin/pair "$2" "$1" 2 >>cost.ours.ns
-		figure gpumemsnap record -q --no-stacks -o cost.json bin/pair "$2" "$1" 2 >>cost.bare.ns
-		[ "$1" = 1 ] && [ -e bin/cupti_memory.so ] &&
-			LD_PRELOAD=$work/bin/cupti_memory.so figure bin/pair "$2" 1 2 >>cost.cupti.ns
-	done
-	plain=$(median <cost.plain.ns) ours=$(median <cost.ours.ns) bare=$(median <cost.bare.ns)
-	cupti=$([ -e cost.cupti.ns ] && median <cost.cupti.ns)
-	say "pair, $1 threads, medians of $3 rounds: $plain ns; recorded +$(minus "$ours" "$plain"), without stacks +$(minus "$bare" "$plain")${cupti:+, CUPTI memory records without stacks +$(minus "$cupti" "$plain")}"
-}
-if [ -x bin/pair ]; then
-	pairs 1 50000 5
-	added=$(minus "$ours" "$plain")
-	[ "$added" != nan ] && [ "$added" -le 450 ]
-	judge "a recorded pair costs at most 450 ns more ($added)" $? cost.err
-	pairs 4 10000 3
-	pairs 16 3000 3
-	for _ in $(seq 11); do
-		until_it_runs env >>cost.plain.ms
-		until_it_runs gpumemsnap record -q -o cost.json >>cost.record.ms
-		seconds gpumemsnap record -q -o cost.json true >>cost.record.s
-	done
-	added=$(awk -v a="$(median <cost.record.ms)" -v b="$(median <cost.plain.ms)" 'BEGIN { printf "%.1f", a - b }')
-	say "record of a program that does nothing takes $(median <cost.record.s) s in all"
-	awk -v a="$added" 'BEGIN { exit !(a <= 30) }'
-	judge "a recorded program starts at most 30 ms later ($added)" $? cost.err
-	plain=$(for _ in 1 2 3; do figure bin/launch; done | sort -n | head -n 1)
-	ours=$(for _ in 1 2 3; do figure gpumemsnap record -o cost.json bin/launch; done | sort -n | head -n 1)
-	say "kernel launch: $plain ns, recorded $ours ns"
-	awk -v a="$ours" -v b="$plain" 'BEGIN { exit !(a > 0 && a <= b * 1.03) }'
-	judge 'launching kernels costs the same when recorded' $? cost.err
-else
-	skip 'a recorded pair costs at most 450 ns more' 'no nvcc'
-fi
+. "$here/cost.sh"
 echo "1..$n"
 say "results are in $out, after $SECONDS s"
