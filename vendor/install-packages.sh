@@ -1,5 +1,5 @@
 #!/bin/sh
-# install-packages.sh WHAT PACKAGE…: make sure that what a build (or check) needs is here.
+# install-packages.sh WHAT PACKAGE…: make sure that what a build, a check or the check in a browser needs is here.
 # Silent when nothing is missing. Installs with apt when root or passwordless sudo allows it,
 # otherwise prints the one line to type and fails.
 set -u
@@ -7,6 +7,13 @@ what=$1
 shift
 
 missing() {
+	if [ "$what" = browser ]; then
+		for tool in chromium chromium-browser google-chrome google-chrome-stable; do
+			command -v "$tool" >/dev/null 2>&1 && return 0
+		done
+		echo chromium
+		return 0
+	fi
 	for tool in cc make pkg-config; do
 		command -v "$tool" >/dev/null 2>&1 || echo "$tool"
 	done
