@@ -1,6 +1,7 @@
 /* lives.c: allocations end at their peer row; mapped ranges are followed piece by piece. */
 #include "analyze/lives.h"
 #include "analyze/live.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
 #include <stdlib.h>
@@ -129,23 +130,43 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* Addresses come back again and again: each becomes one range before anything is sorted. */
+static struct range *longest_at_each(const struct lives *l, size_t *n)
+{
+	struct map64 place = {0};
+	struct range *v = NULL;
+	size_t cap = 0;
+	bool fresh;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct life *a = &l->v[i];
+		uint32_t *k = map64_put(&place, a->addr, &fresh);
+		if (fresh) {
+			*k = (uint32_t)*n;
+			*VEC_PUSH(v, *n, cap) = (struct range){a->addr, a->size};
+		} else if (v[*k].size < a->size) {
+			v[*k].size = a->size;
+		}
+	}
+	map64_free(&place);
+	return v;
+}
+
 void lives_ranges(const struct lives *l, struct ranges *out)
 {
-	size_t n = 0;
+	size_t n = 0, kept = 0;
+	struct range *v = longest_at_each(l, &n);
 
-	*out = (struct ranges){.v = mem_alloc((l->n + 1) * sizeof *out->v)};
-	for (size_t i = 0; i < l->n; i++)
-		out->v[i] = (struct range){l->v[i].addr, l->v[i].size};
-	if (l->n)
-		qsort(out->v, l->n, sizeof *out->v, by_address);
-	for (size_t i = 0; i < l->n; i++) {
-		struct range *last = n ? &out->v[n - 1] : NULL, r = out->v[i];
+	if (n)
+		qsort(v, n, sizeof *v, by_address);
+	for (size_t i = 0; i < n; i++) {
+		struct range *last = kept ? &v[kept - 1] : NULL, r = v[i];
 		if (!last || r.addr > last->addr + last->size)
-			out->v[n++] = r;
+			v[kept++] = r;
 		else if (r.addr + r.size > last->addr + last->size)
 			last->size = r.addr + r.size - last->addr;
 	}
-	out->n = n;
+	*out = (struct ranges){v, kept};
 }
 
 void lives_ranges_free(struct ranges *r)

@@ -1,9 +1,9 @@
 /* segmap_layout.c: addresses against time: one rectangle per life of a block, on the segments that hold them.
  *
  * Only address ranges that were ever held have room: each in proportion to its size, but a pixel at least,
- * with a small gap between them. A life shorter than a pixel is one pixel wide. A rectangle that would
- * change nothing (its pixels have its colour already) is left out of the list, so that a million short
- * lives at one place cost nothing.
+ * with a small gap between them. A life shorter than a pixel is one pixel wide. A rectangle that later
+ * ones cover is left out of the list, so that a million short lives at one place cost nothing: lives are
+ * placed from the last to the first, and the list is turned round.
  */
 #include "base/mem.h"
 #include "render/axis.h"
@@ -32,7 +32,8 @@ struct plan {
 	int w, y, h;
 	int *top;      /* of each range; the highest addresses are on top */
 	int *height;   /* pixels */
-	uint32_t *rgb; /* w × h: what is there already */
+	uint64_t *covered; /* w × h bits, each row in whole words: what later lives are drawn on */
+	size_t words;      /* of a row */
 	struct segmap_colours colours;
 	uint64_t outside; /* blocks in no range */
 	struct space end;
@@ -152,15 +153,19 @@ static void edges(const struct plan *g, size_t i, uint64_t addr, uint64_t size, 
 
 /* --- painting ------------------------------------------------------------------------------- */
 
-static bool changes(struct plan *g, int x0, int y0, int x1, int y1, uint32_t rgb)
+/* Cover pixels of the plot; false if all of them were covered already. */
+static bool cover(struct plan *g, int x0, int y0, int x1, int y1)
 {
-	bool any = false;
+	size_t first = (size_t)x0 / 64, last = (size_t)(x1 - 1) / 64;
+	uint64_t any = 0;
 
 	for (int y = y0; y < y1; y++) {
-		uint32_t *row = g->rgb + (size_t)(y - g->y) * (size_t)g->w - g->plot.x;
-		for (int x = x0; x < x1; x++) {
-			any |= row[x] != rgb;
-			row[x] = rgb;
+		uint64_t *row = g->covered + (size_t)y * g->words;
+		for (size_t i = first; i <= last; i++) {
+			uint64_t mask = UINT64_MAX << (i == first ? x0 % 64 : 0);
+			mask &= UINT64_MAX >> (i == last ? 63 - (x1 - 1) % 64 : 0);
+			any |= mask & ~row[i];
+			row[i] |= mask;
 		}
 	}
 	return any;
@@ -196,19 +201,25 @@ static void paint(struct plan *g, const char *role, const struct life *l, uint32
 		x1--;
 	if (edge && y1 - y0 > 4)
 		y0++;
-	if (y0 < y1 && changes(g, x0, y0, x1, y1, rgb))
+	if (y0 < y1 && cover(g, x0 - g->plot.x, y0 - g->y, x1 - g->plot.x, y1 - g->y))
 		picture_rect(g->p, role, l->begin, x0, y0, x1 - x0, y1 - y0, rgb);
 }
 
 static void paint_all(struct plan *g)
 {
 	const struct segmap *s = g->s;
+	size_t first = g->p->n;
 
-	for (size_t i = 0; i < s->held.n; i++)
-		paint(g, "segment", &s->held.v[i], g->l.pal.empty, false);
-	for (size_t i = 0; i < s->blocks.n; i++) {
+	for (size_t i = s->blocks.n; i-- > 0;) {
 		uint32_t key = group_key(&g->colours.keys, s->blocks.v[i].begin);
 		paint(g, "block", &s->blocks.v[i], g->colours.rgb[key], true);
+	}
+	for (size_t i = s->held.n; i-- > 0;)
+		paint(g, "segment", &s->held.v[i], g->l.pal.empty, false);
+	for (size_t i = first, j = g->p->n; i + 1 < j; i++) {
+		struct pic_item t = g->p->item[i];
+		g->p->item[i] = g->p->item[--j];
+		g->p->item[j] = t;
 	}
 }
 
@@ -361,9 +372,8 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 	int units = s->ranges.n > TALL / RANGE ? TALL : (int)s->ranges.n * RANGE;
 	g.h = o->height ? (int)o->height - g.y - below : look_px(&g.l, units > PLOT ? units : PLOT);
 	g.h = g.h < look_px(&g.l, 40) ? look_px(&g.l, 40) : g.h;
-	g.rgb = mem_alloc((size_t)g.w * (size_t)g.h * sizeof *g.rgb);
-	for (size_t i = 0; i < (size_t)g.w * (size_t)g.h; i++)
-		g.rgb[i] = UINT32_MAX;
+	g.words = (size_t)g.w / 64 + 1;
+	g.covered = mem_zalloc((size_t)g.h * g.words, sizeof *g.covered);
 	place_ranges(&g);
 	segmap_colours_make(&g.colours, t, &g.l.pal);
 	picture_rect(p, "frame", -1, g.plot.x - 1, g.y, 1, g.h + look_px(&g.l, 2), g.l.pal.frame);
@@ -383,7 +393,7 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 	segmap_colours_free(&g.colours);
 	space_pinned_free(&g.pinned);
 	space_free(&g.end);
-	free(g.rgb);
+	free(g.covered);
 	free(g.top);
 	free(g.height);
 }

@@ -35,7 +35,7 @@ def main():
         read = min(cost([program, "convert", "--to", "folded", "--at", "0", path]) for _ in range(5))
         print("reading %d events: %.0f ms" % (events, read * 1e3))
         for what, most in (("flame", .8), ("flame --by phase", .8), ("timeline", .8), ("timeline --view reserved", .8),
-                           ("timeline --at peak", 1.6), ("timeline --view segments", 8)):
+                           ("timeline --at peak", 1.6), ("timeline --view segments", 4)):
             more = (min(cost([program, *what.split(), path]) for _ in range(5)) - read) / read
             missed |= more > most
             print("%s  %s: %.2f times the reading more, as if %.0f ms (at most %.1f)" %
