@@ -1,13 +1,15 @@
 /* html.c: the page: its own files, the report as JSON, and every recording's columns.
  *
- * What the page shows of totals comes from the same report that `gpumemsnap report --format json` prints;
- * the columns let its script find the same numbers for any part of the recording.
+ * The columns come last, behind the script: a browser runs it and draws what it has (html_sketch.h) before it
+ * has read them. What the page shows of totals comes from the same report that `gpumemsnap report --format
+ * json` prints; the columns let its script find the same numbers for any part of the recording.
  */
 #include "render/html.h"
 #include "analyze/code.h"
 #include "analyze/frames.h"
 #include "analyze/rank.h"
 #include "analyze/series.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "render/html_blob.h"
 #include "render/html_files.h"
@@ -120,7 +122,8 @@ static void pack_phases(struct pack *p)
 /* --- what happened on a device --------------------------------------------------------------- */
 
 struct device_columns {
-	struct blob_column dt, what, size, slack, place, stack, stream, thread, pool;
+	struct blob_column dt, what, size, slack, place, places, stack, stream, thread, pool;
+	struct map64 number_of_place;
 	uint64_t *number; /* alloc row → number of its block */
 	uint64_t blocks;
 	int64_t last_t;
@@ -135,6 +138,22 @@ static uint64_t place_of(const struct ranges *r, const uint64_t *before, uint64_
 	return i == SIZE_MAX ? 0 : before[i] + (addr - r->v[i].addr) + 1;
 }
 
+/* Places come back again and again: a number of one that was there before, or 0 and it is listed. */
+static void put_place(struct device_columns *d, uint64_t place)
+{
+	bool fresh;
+	uint32_t *number = map64_put(&d->number_of_place, place, &fresh);
+
+	if (!fresh) {
+		blob_put(&d->place, *number);
+		return;
+	}
+	*number = (uint32_t)d->number_of_place.n;
+	blob_put(&d->place, 0);
+	blob_put_signed(&d->places, (int64_t)(place - d->last_place));
+	d->last_place = place;
+}
+
 static void put_alloc(struct device_columns *d, const struct model *m, size_t row, uint64_t place)
 {
 	const struct columns *c = &m->ev;
@@ -143,8 +162,7 @@ static void put_alloc(struct device_columns *d, const struct model *m, size_t ro
 	d->number[row] = d->blocks++;
 	blob_put(&d->size, c->size[row]);
 	blob_put(&d->slack, block == MODEL_UNKNOWN ? 0 : block - c->size[row] + 1);
-	blob_put_signed(&d->place, (int64_t)(place - d->last_place));
-	d->last_place = place;
+	put_place(d, place);
 	blob_put(&d->stack, c->stack[row]);
 	blob_put(&d->stream, c->stream[row]);
 	blob_put(&d->thread, c->thread[row]);
@@ -190,11 +208,13 @@ static uint64_t pack_events(struct pack *p, uint8_t device, const struct ranges 
 	}
 	live_end(&w);
 	free(d.number);
+	map64_free(&d.number_of_place);
 	name_section(p, device, "dt", &d.dt);
 	name_section(p, device, "what", &d.what);
 	name_section(p, device, "size", &d.size);
 	name_section(p, device, "slack", &d.slack);
 	name_section(p, device, "place", &d.place);
+	name_section(p, device, "places", &d.places);
 	name_section(p, device, "stack", &d.stack);
 	name_section(p, device, "stream", &d.stream);
 	name_section(p, device, "thread", &d.thread);
@@ -202,18 +222,46 @@ static uint64_t pack_events(struct pack *p, uint8_t device, const struct ranges 
 	return initial;
 }
 
-/* A sum of the device over time: only where it changes. */
-static void pack_series(struct pack *p, uint8_t device, enum total which, const char *name)
+static uint64_t block_size(const struct model *m, size_t row)
+{
+	uint64_t block = model_block_size(m, row);
+
+	return block == MODEL_UNKNOWN ? m->ev.size[row] : block;
+}
+
+/* Whether it is at all times the sum of the live blocks' sizes, which the page knows. */
+static bool is_sum_of_blocks(const struct series *s, const struct model *m, uint8_t device)
+{
+	const uint64_t *v = s->value[TOTAL_RESERVED];
+	struct live_walk w;
+	uint64_t sum = 0;
+	size_t row = 0;
+	bool same = true;
+
+	for (live_begin(&w, m, device); live_next(&w);) {
+		for (; row < w.row && same; row++)
+			same = m->ev.device[row] != device || v[row] == sum;
+		sum -= w.ends != MODEL_NO_PEER ? block_size(m, w.ends) : 0;
+		sum += w.begins != MODEL_NO_PEER ? block_size(m, w.row) : 0;
+	}
+	live_end(&w);
+	for (; row < s->n && same; row++)
+		same = m->ev.device[row] != device || v[row] == sum;
+	return same;
+}
+
+/* Reserved bytes over time, where they change. */
+static void pack_reserved(struct pack *p, uint8_t device)
 {
 	struct blob_column time = {0}, value = {0};
 	struct series s;
 	uint64_t last = MODEL_UNKNOWN;
 	int64_t last_t = 0;
-	char at[32];
 
-	series_make(&s, p->m, device, 1u << which);
-	for (size_t row = 0; row < s.n; row++) {
-		uint64_t v = s.value[which][row];
+	series_make(&s, p->m, device, 1u << TOTAL_RESERVED);
+	bool known = is_sum_of_blocks(&s, p->m, device);
+	for (size_t row = 0; row < s.n && !known; row++) {
+		uint64_t v = s.value[TOTAL_RESERVED][row];
 		int64_t t = row < p->m->n_initial ? 0 : sane(p->m->ev.t_ns[row]);
 		if (v == last || p->m->ev.device[row] != device)
 			continue;
@@ -223,9 +271,9 @@ static void pack_series(struct pack *p, uint8_t device, enum total which, const 
 		last_t = t;
 	}
 	series_free(&s);
-	snprintf(at, sizeof at, "%s_t", name);
-	name_section(p, device, at, &time);
-	name_section(p, device, name, &value);
+	text_printf(&p->json, ",\"reservedIsBlocks\":%s", known ? "true" : "false");
+	name_section(p, device, "reserved_t", &time);
+	name_section(p, device, "reserved", &value);
 }
 
 static void pack_held(struct pack *p, uint8_t device, const struct segmap *map, const uint64_t *before)
@@ -266,8 +314,8 @@ static void pack_device(struct pack *p, const struct report_device *d, bool firs
 	text_printf(&p->json, "],\"initial\":%" PRIu64, initial);
 	if (d->t->events >= SKETCH_LEAST)
 		html_sketch(&p->json, &p->sketches, m, d->device, p->from, p->to, &p->codes);
+	pack_reserved(p, d->device);
 	text_puts(&p->json, "}");
-	pack_series(p, d->device, TOTAL_RESERVED, "reserved");
 	pack_held(p, d->device, &map, before);
 	segmap_free(&map);
 	free(before);
@@ -437,9 +485,10 @@ static int put_bytes(struct output *out, const char *id, size_t i, const struct 
 	return put(out, open, e) || output_write(out, t->s, t->n, e) || put(out, "</script>\n", e);
 }
 
-static int write_data(const struct report *reports, size_t n, struct output *out, struct err *e)
+static int write_data(const struct report *reports, size_t n, struct text *columns, struct output *out,
+                      struct err *e)
 {
-	struct text json = {0}, blob = {0}, sketches = {0};
+	struct text json = {0}, sketches = {0};
 	int rc;
 
 	text_puts(&json, "{\"version\":");
@@ -450,17 +499,24 @@ static int write_data(const struct report *reports, size_t n, struct output *out
 	     write_report(reports, n, out, e) || put(out, "</script>\n", e);
 	for (size_t i = 0; i < n && !rc; i++) {
 		text_puts(&json, i ? "," : "");
-		blob.n = sketches.n = 0;
-		pack_file(&json, &blob, &sketches, &reports[i]);
-		rc = (sketches.n ? put_bytes(out, "sketch", i, &sketches, e) : 0) ||
-		     put_bytes(out, "columns", i, &blob, e);
+		sketches.n = 0;
+		pack_file(&json, &columns[i], &sketches, &reports[i]);
+		rc = sketches.n ? put_bytes(out, "sketch", i, &sketches, e) : 0;
 	}
 	text_puts(&json, "]}");
 	rc = rc || put(out, "<script type=\"application/json\" id=\"data\">", e) ||
 	     write_json(out, json.s, json.n, e) || put(out, "</script>\n", e);
 	text_free(&json);
-	text_free(&blob);
 	text_free(&sketches);
+	return rc ? -1 : 0;
+}
+
+static int write_columns(const struct text *columns, size_t n, struct output *out, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = put_bytes(out, "columns", i, &columns[i], e);
 	return rc ? -1 : 0;
 }
 
@@ -485,7 +541,7 @@ static const char *until_mark(const char *s, const char *end, const char **mark)
 int html_write(const struct report *reports, size_t n, const char *title, struct output *out, struct err *e)
 {
 	const char *s = html_page, *mark, *stop;
-	struct text t = {0};
+	struct text t = {0}, *columns = mem_zalloc(n + 1, sizeof *columns);
 	int rc = 0;
 
 	escaped(&t, title);
@@ -499,11 +555,16 @@ int html_write(const struct report *reports, size_t n, const char *title, struct
 		else if (!strncmp(mark, "<!--#style", 10))
 			rc = output_write(out, html_style, (size_t)(html_style_end - html_style), e);
 		else if (!strncmp(mark, "<!--#data", 9))
-			rc = write_data(reports, n, out, e);
+			rc = write_data(reports, n, columns, out, e);
+		else if (!strncmp(mark, "<!--#columns", 12))
+			rc = write_columns(columns, n, out, e);
 		else
 			rc = output_write(out, html_script, (size_t)(html_script_end - html_script), e);
 		s = strstr(mark, "-->") + 3;
 	}
+	for (size_t i = 0; i < n; i++)
+		text_free(&columns[i]);
+	free(columns);
 	text_free(&t);
 	return rc ? -1 : 0;
 }

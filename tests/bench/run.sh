@@ -80,3 +80,5 @@ echo '== four times the recording'
 python3 tests/bench/scale.py "$((events * 4))"
 echo '== pictures, beyond reading'
 python3 tests/bench/pictures.py
+echo '== the page in a browser'
+python3 tests/bench/page.py

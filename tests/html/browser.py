@@ -82,13 +82,16 @@ class Browser:
     def do(self, method, **params):
         return self.answer(self.call(method, **params))
 
-    def run(self, page, script):
+    def open(self, page):
         target = self.do("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.do("Runtime.enable")
         self.do("Page.enable")
+        self.do("Performance.enable", timeDomain="threadTicks")
         self.do("Runtime.addBinding", name="probeInput")
         self.do("Page.navigate", url="file://" + os.path.abspath(page))
+
+    def run(self, script):
         helpers = """
             const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             const pause = ms => new Promise(done => setTimeout(done, ms));
@@ -111,6 +114,10 @@ class Browser:
         value = result["result"].get("value") or {}
         return {**value, "errors": self.errors}
 
+    def work(self):
+        """Seconds of processor time of the page's main thread so far."""
+        return {m["name"]: m["value"] for m in self.do("Performance.getMetrics")["metrics"]}["TaskDuration"]
+
     def screenshot(self, path):
         import base64
         with open(path, "wb") as f:
@@ -122,14 +129,19 @@ class Browser:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def find():
+    return next((shutil.which(b) for b in BROWSERS if shutil.which(b)), None)
+
+
 def main():
-    path = next((shutil.which(b) for b in BROWSERS if shutil.which(b)), None)
+    path = find()
     if not path:
         return 77
     browser = Browser(path)
     try:
         with open(sys.argv[2], encoding="utf-8") as f:
-            print(json.dumps(browser.run(sys.argv[1], f.read())))
+            browser.open(sys.argv[1])
+            print(json.dumps(browser.run(f.read())))
         if len(sys.argv) > 3:
             browser.screenshot(sys.argv[3])
     finally:

@@ -4,6 +4,9 @@
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const REPORT = JSON.parse(document.getElementById('report').textContent);
 
+// The columns lie behind this script; the whole page is here when this comes true.
+const parsed = new Promise(done => document.addEventListener('DOMContentLoaded', done, { once: true }));
+
 // The bytes in a script element: base64 of gzip.
 async function packedBytes(id) {
   const text = document.getElementById(id).textContent.trim();
@@ -20,8 +23,9 @@ async function packedBytes(id) {
 // Let the browser draw and answer before a long piece of work.
 const breathe = () => new Promise(done => setTimeout(done));
 
-// LEB128 numbers into out; signed ones are zigzag; with sum, each is a step from the last.
-function unpack(bytes, at, n, out, signed, sum) {
+// LEB128 numbers; signed ones are zigzag; with sum, each is a step from the last. Always the same kind of array: that is fast.
+function unpack(bytes, at, n, signed, sum) {
+  const out = new Float64Array(n);
   let last = 0;
   for (let i = 0; i < n; i++) {
     let x = bytes[at++];
@@ -56,7 +60,8 @@ class Sections {
   count(name) { return this.at[name].n; }
   read(name, Type, signed, sum) {
     const s = this.at[name];
-    return unpack(this.bytes, s.at, s.n, new Type(s.n), signed, sum);
+    const v = unpack(this.bytes, s.at, s.n, signed, sum);
+    return Type === Float64Array ? v : new Type(v);
   }
 }
 
@@ -82,7 +87,9 @@ class Device {
     this.time = await col('dt', Float64Array, true, true);
     this.size = await col('size', Float64Array);
     this.slack = await col('slack', Float64Array);
-    this.place = await col('place', Float64Array, true, true);
+    this.place = await col('place', Float64Array);
+    const places = await col('places', Float64Array, true, true);
+    for (let b = 0, next = 0; b < this.place.length; b++) this.place[b] = places[this.place[b] ? this.place[b] - 1 : next++];
     this.stack = await col('stack', Uint32Array);
     this.stream = await col('stream', Uint16Array);
     this.thread = await col('thread', Uint16Array);
@@ -91,6 +98,7 @@ class Device {
     this.link(await col('what', Float64Array));
     this.reservedTime = await col('reserved_t', Float64Array, true, true);
     this.reserved = await col('reserved', Float64Array); // value + 1; 0: not known
+    if (this.info.reservedIsBlocks) this.sumBlocks();
     this.held = { begin: await col('held_begin', Float64Array, true), end: await col('held_end', Float64Array, true),
       place: await col('held_place', Float64Array), size: await col('held_size', Float64Array) };
   }
@@ -107,6 +115,7 @@ class Device {
       else { this.begin[b] = i; now += this.size[b]; this.block[i] = b; }
       this.total[i] = now;
     }
+    this.timeBlocks();
     const chunks = Math.ceil(n / CHUNK);
     this.chunkHigh = new Float64Array(chunks); this.chunkLow = new Float64Array(chunks); this.chunkAt = new Int32Array(chunks);
     for (let c = 0; c < chunks; c++) {
@@ -119,6 +128,32 @@ class Device {
       this.chunkHigh[c] = high; this.chunkLow[c] = low; this.chunkAt[c] = at;
     }
   }
+  // When blocks begin and end, and the last end in every CHUNK of blocks.
+  timeBlocks() {
+    const n = this.size.length, { begin, end, time } = this;
+    this.begun = new Float64Array(n); this.ended = new Float64Array(n);
+    this.latest = new Float64Array(Math.ceil(n / CHUNK)).fill(-Infinity);
+    for (let b = 0; b < n; b++) {
+      const t = end[b] < this.n ? time[end[b]] : Infinity, c = b / CHUNK | 0;
+      this.begun[b] = begin[b] < this.initial ? -Infinity : time[begin[b]];
+      this.ended[b] = t;
+      if (t > this.latest[c]) this.latest[c] = t;
+    }
+  }
+  // Reserved bytes of a recording in which every block is its own segment.
+  sumBlocks() {
+    const sum = new Float64Array(this.n);
+    let differs = false;
+    for (let i = 0, now = 1; i < this.n; i++) {
+      const b = this.block[i];
+      now += b >= 0 ? this.blockSize(b) : -this.blockSize(~b);
+      differs ||= now !== this.total[i] + 1;
+      sum[i] = now;
+    }
+    if (differs) { this.reserved = sum; this.reservedTime = this.time; } // else they are what is drawn anyway
+  }
+  // Bytes a block takes in its segment.
+  blockSize(b) { return this.slack[b] ? this.size[b] + this.slack[b] - 1 : this.size[b]; }
   // The first event of the window at or after t (after: behind t).
   eventAt(t, after) {
     let lo = this.initial, hi = this.n;
@@ -147,13 +182,15 @@ class Device {
     }
     return { high, low, at };
   }
-  // What `gpumemsnap report --from --to` says of requested bytes.
+  // The requested bytes of a part of the recording, without looking at each of its events.
+  extent(from, to) {
+    const i = this.eventAt(from), j = this.eventAt(to, true), x = this.extremes(i, j), start = this.totalBefore(i), higher = x.at >= 0 && x.high > start;
+    return { from, to, first: i, last: j, start, end: this.totalBefore(j), peak: higher ? x.high : start, peakEvent: higher ? x.at : i - 1 };
+  }
+  // What `gpumemsnap report --from --to` says of it.
   window(from, to) {
-    const i = this.eventAt(from), j = this.eventAt(to, true), x = this.extremes(i, j);
-    const w = { from, to, first: i, last: j, start: this.totalBefore(i), end: this.totalBefore(j), allocs: 0, frees: 0, bytes: 0 };
-    w.peak = x.at >= 0 && x.high > w.start ? x.high : w.start;
-    w.peakEvent = x.at >= 0 && x.high > w.start ? x.at : i - 1;
-    for (let k = i; k < j; k++) {
+    const w = { ...this.extent(from, to), allocs: 0, frees: 0, bytes: 0 };
+    for (let k = w.first; k < w.last; k++) {
       const b = this.block[k];
       if (b >= 0) { w.allocs++; w.bytes += this.size[b]; } else w.frees++;
     }
@@ -189,6 +226,7 @@ class File {
     this.report = REPORT.snapshots[i];
   }
   async load() {
+    await parsed;
     const s = new Sections(this.sections, await packedBytes('columns-' + this.index));
     this.frame = { fn: s.read('frame_function', Uint32Array), file: s.read('frame_file', Uint32Array),
       line: s.read('frame_line', Uint32Array), module: s.read('frame_module', Uint32Array), code: s.read('frame_code', Uint16Array) };

@@ -16,6 +16,7 @@ class App {
     tabs('files', this.files.length > 1 ? this.files.map(tabName) : [], i => this.openFile(i));
     await this.openFile(0);
     document.documentElement.dataset.ready = 'true';
+    requestAnimationFrame(() => performance.mark('drawn')); // behind the first picture's own
   }
   async openFile(i) {
     const file = this.file = this.files[i];
@@ -46,6 +47,7 @@ class App {
     this.timeline.mode = 'bands';
     this.timeline.sketch(sketch);
     document.documentElement.dataset.sketch = 'true';
+    performance.mark('sketched');
     await breathe();
   }
   openDevice(k) {

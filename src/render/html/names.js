@@ -13,7 +13,8 @@ function bytesTick(v) {
   while (v >= 1024 && u < 5) { v /= 1024; u++; }
   return v ? `${+v.toPrecision(4)} ${UNITS[u]}` : '0';
 }
-const count = v => v.toLocaleString('en-US');
+const numbers = new Intl.NumberFormat('en-US');
+const count = v => numbers.format(v);
 const exactBytes = v => `${count(v)} bytes`;
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
@@ -85,18 +86,17 @@ function inkOn(hex) {
 }
 const cssColour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Text that fits: the middle goes. ctx has its font set.
+// Text that fits: the middle goes. ctx has its font set. Measuring is slow, so it begins near the answer.
 function elide(ctx, text, room) {
-  if (ctx.measureText(text).width <= room) return text;
+  const whole = ctx.measureText(text).width;
+  if (whole <= room) return text;
   const chars = Array.from(text);
-  let lo = 0, hi = chars.length - 1;
-  while (lo < hi) {
-    const mid = (lo + hi + 1) >> 1, head = Math.ceil(mid / 2);
-    const s = chars.slice(0, head).join('') + '…' + chars.slice(chars.length - (mid - head)).join('');
-    if (ctx.measureText(s).width <= room) lo = mid; else hi = mid - 1;
-  }
-  const head = Math.ceil(lo / 2);
-  return lo < 3 ? '' : chars.slice(0, head).join('') + '…' + chars.slice(chars.length - (lo - head)).join('');
+  const keep = n => chars.slice(0, Math.ceil(n / 2)).join('') + '…' + chars.slice(chars.length - Math.floor(n / 2)).join('');
+  const fits = n => ctx.measureText(keep(n)).width <= room;
+  let n = Math.min(chars.length - 1, Math.floor(chars.length * room / whole));
+  while (n >= 3 && !fits(n)) n--;
+  while (n >= 3 && n + 1 < chars.length && fits(n + 1)) n++;
+  return n < 3 ? '' : keep(n);
 }
 
 // A canvas at the screen's resolution; drawing is in CSS pixels.

@@ -24,7 +24,7 @@ class Sketch {
   extremes() { return { high: this.peak, low: 0, at: 0 }; }
   totalBefore() { return 0; }
   timeOf() { return this.file.from; }
-  window() { const r = this.report.requested || {}; return { start: r.start || 0, peak: this.peak, end: r.end || 0 }; }
+  extent() { const r = this.report.requested || {}; return { start: r.start || 0, peak: this.peak, end: r.end || 0 }; }
   // Ours resampled to n: of several the one with the highest total.
   columns(from, to, n) {
     const m = this.list.length, w = this.width, high = new Float64Array(n), low = new Float64Array(n), value = new Float64Array(n * m);

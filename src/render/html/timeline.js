@@ -43,13 +43,11 @@ class Timeline {
     this.file = sketch.file;
     this.from = this.file.from;
     this.to = Math.max(this.file.to, this.file.from + 1);
-    this.overviewColumns = null;
     this.legend();
     this.paint();
   }
   setGroup(by) {
     this.bands = this.bandsBy[by] ||= new Bands(this.device, by);
-    this.overviewColumns = null;
     this.legend();
     this.draw();
   }
@@ -71,15 +69,16 @@ class Timeline {
     this.paintMarks();
     this.paintSelection();
     this.paintOverview();
-    this.describe();
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => this.describe(), 300); // nobody listens to every frame
     this.frameMs = performance.now() - start;
   }
   // An image of w × h device pixels put at the plot.
   image(fill) {
     const w = Math.round(this.w * this.ratio), h = Math.round(this.h * this.ratio);
-    const img = new ImageData(w, h), px = new Uint32Array(img.data.buffer);
-    fill(px, w, h);
-    this.ctx.putImageData(img, Math.round(LEFT * this.ratio), Math.round(TOP * this.ratio));
+    if (!this.kept || this.kept.width !== w || this.kept.height !== h) this.kept = new ImageData(w, h);
+    fill(new Uint32Array(this.kept.data.buffer), w, h);
+    this.ctx.putImageData(this.kept, Math.round(LEFT * this.ratio), Math.round(TOP * this.ratio));
   }
   paintBands() {
     const d = this.device, n = Math.round(this.w * this.ratio), b = this.bands;
@@ -90,24 +89,16 @@ class Timeline {
     this.max = Math.max(peak, reserved ? reserved.peak : 0, 1);
     if (limit && limit > this.max && limit * 2 / 3 <= this.max) this.max = limit;
     this.max *= 1.03;
-    const page = cssColour('--page'), solid = [], pale = [];
+    const page = cssColour('--page'), solid = new Uint32Array(cols.m), pale = new Uint32Array(cols.m);
     for (let i = 0; i < cols.m; i++) {
       const colour = this.lit >= 0 && this.lit !== i ? mixHex(b.colour(i), page, .7) : b.colour(i);
-      solid.push(pixelOf(colour)); pale.push(pixelOf(mixHex(colour, page, .55)));
+      solid[i] = pixelOf(colour); pale[i] = pixelOf(mixHex(colour, page, .55));
     }
     const back = pixelOf(page), grid = pixelOf(cssColour('--faint')), step = roundStep(this.max, Math.max(2, this.h / 40 | 0), true);
     this.image((px, w, h) => {
       px.fill(back);
       for (let v = step; v < this.max; v += step) { const y = Math.round(h - v / this.max * h); if (y >= 0 && y < h) px.fill(grid, y * w, y * w + w); }
-      for (let c = 0; c < w; c++) {
-        const lowY = h - Math.round(cols.low[c] / this.max * h);
-        let sum = 0, y = h;
-        for (let i = 0; i < cols.m; i++) {
-          sum += cols.value[c * cols.m + i];
-          const top = h - Math.round(sum / this.max * h);
-          for (let p = (y - 1) * w + c; y > top; y--, p -= w) px[p] = y > lowY ? solid[i] : pale[i];
-        }
-      }
+      this.fillBands(px, w, h, cols, solid, pale);
       if (reserved) this.lineInto(px, w, h, reserved.value, pixelOf(cssColour('--ink')));
     });
     this.ctx.fillStyle = cssColour('--soft');
@@ -117,6 +108,27 @@ class Timeline {
       const y = TOP + this.h - limit / this.max * this.h;
       this.ctx.strokeStyle = cssColour('--bad'); this.ctx.setLineDash([6, 4]); this.ctx.beginPath(); this.ctx.moveTo(LEFT, y); this.ctx.lineTo(LEFT + this.w, y); this.ctx.stroke(); this.ctx.setLineDash([]);
     }
+  }
+  // Row by row, as pixels lie in memory: a column's colour changes where its next run begins.
+  fillBands(px, w, h, { m, low, value }, solid, pale) {
+    const runs = m + 2, row = new Int32Array(w * runs), ink = new Uint32Array(w * runs), top = new Int32Array(m), scale = h / this.max;
+    for (let c = 0; c < w; c++) {
+      const turn = h - Math.round(low[c] * scale); // from here on down it is there all the time
+      for (let i = 0, sum = 0; i < m; i++) { sum += value[c * m + i]; top[i] = h - Math.round(sum * scale); }
+      let k = c * runs;
+      for (let i = m - 1; i >= 0; i--) {
+        const begin = top[i], end = i ? top[i - 1] : h;
+        if (begin < Math.min(end, turn)) { row[k] = begin; ink[k++] = pale[i]; }
+        if (end > Math.max(begin, turn)) { row[k] = Math.max(begin, turn); ink[k++] = solid[i]; }
+      }
+      row[k] = h;
+    }
+    const next = Int32Array.from({ length: w }, (_, c) => c * runs), now = new Uint32Array(w);
+    for (let y = 0, p = 0; y < h; y++)
+      for (let c = 0; c < w; c++, p++) {
+        if (row[next[c]] === y) now[c] = ink[next[c]++];
+        if (now[c]) px[p] = now[c];
+      }
   }
   lineInto(px, w, h, value, colour) {
     let last = -1;
@@ -148,36 +160,38 @@ class Timeline {
     return differs ? { value, peak } : null;
   }
   paintPlaces() {
-    const d = this.device, view = this.high - this.low, from = this.from, span = this.to - from;
-    const used = pixelOf(cssColour('--page')), empty = pixelOf(theme().empty);
-    const colours = this.bands.list.map((_, i) => pixelOf(this.lit >= 0 && this.lit !== i ? mixHex(this.bands.colour(i), theme().empty, .75) : this.bands.list[i].rest ? mixHex(theme().rest, cssColour('--ink'), .15) : this.bands.colour(i)));
-    const t1of = b => d.end[b] < d.n ? d.time[d.end[b]] : Infinity;
+    const d = this.device, view = this.high - this.low, from = this.from, to = this.to, low = this.low, high = this.high;
+    const empty = pixelOf(theme().empty), colours = Uint32Array.from(this.bands.list, (_, i) => pixelOf(this.placeColour(i)));
     this.image((px, w, h) => {
-      px.fill(used);
+      px.fill(pixelOf(cssColour('--page')));
+      const perTime = w / (to - from), perByte = h / view;
       const rect = (t0, t1, a0, a1, colour, edge) => {
-        if (t1 < from || t0 > this.to || a1 <= this.low || a0 >= this.high) return;
-        let x0 = Math.max(0, Math.floor((t0 - from) / span * w)), x1 = Math.min(w, Math.max(x0 + 1, t1 >= this.to ? w : Math.floor((t1 - from) / span * w)));
-        let y1 = Math.min(h, h - Math.floor((a0 - this.low) / view * h)), y0 = Math.max(0, Math.min(y1 - 1, h - Math.floor((a1 - this.low) / view * h)));
+        if (t1 < from || t0 > to || a1 <= low || a0 >= high) return;
+        const x0 = t0 <= from ? 0 : Math.floor((t0 - from) * perTime);
+        let x1 = t1 >= to ? w : Math.max(x0 + 1, Math.floor((t1 - from) * perTime));
+        const y1 = a0 <= low ? h : h - Math.floor((a0 - low) * perByte);
+        let y0 = a1 >= high ? 0 : Math.min(y1 - 1, h - Math.floor((a1 - low) * perByte));
         if (edge) { if (x1 - x0 > 4) x1--; if (y1 - y0 > 4) y0++; }
         if (x1 - x0 > 16) for (let y = y0; y < y1; y++) px.fill(colour, y * w + x0, y * w + x1);
         else for (let y = y0; y < y1; y++) for (let k = y * w + x0, z = y * w + x1; k < z; k++) px[k] = colour;
       };
       const held = d.held;
       for (let i = 0; i < held.begin.length; i++)
-        if (held.place[i]) rect(held.begin[i] < 0 ? -Infinity : held.begin[i], held.end[i] < 0 ? Infinity : held.end[i], held.place[i] - 1, held.place[i] - 1 + held.size[i], empty);
-      const last = d.eventAt(this.to, true);
-      for (let b = 0; b < d.begin.length && d.begin[b] < last; b++) {
-        if (!d.place[b]) continue;
-        const t1 = t1of(b);
-        if (t1 < from) continue;
-        const a = d.place[b] - 1;
-        rect(d.begin[b] < d.initial ? -Infinity : d.time[d.begin[b]], t1, a, a + d.blockSize(b), colours[this.bands.of[b]], true);
+        if (held.place[i]) rect(held.begin[i] < 0 ? -Infinity : held.begin[i], held.end[i] < 0 ? Infinity : held.end[i], held.place[i] - 1, held.place[i] - 1 + held.size[i], empty, false);
+      const { begin, begun, ended, place, latest } = d, of = this.bands.of, last = d.eventAt(to, true);
+      for (let b = 0, n = begin.length; b < n && begin[b] < last; b++) {
+        if (b % CHUNK === 0 && latest[b / CHUNK] < from) { b += CHUNK - 1; continue; } // all of them are over
+        if (ended[b] >= from && place[b]) rect(begun[b], ended[b], place[b] - 1, place[b] - 1 + d.blockSize(b), colours[of[b]], true);
       }
     });
     this.ctx.fillStyle = cssColour('--soft'); this.ctx.textAlign = 'right'; this.ctx.textBaseline = 'middle';
     const step = roundStep(view, Math.max(2, this.h / 40 | 0), true);
     for (let v = Math.ceil(this.low / step) * step; v <= this.high; v += step)
       this.ctx.fillText('+' + bytesTick(v), LEFT - 6, TOP + this.h - (v - this.low) / view * this.h);
+  }
+  placeColour(i) {
+    const colour = this.bands.list[i].rest ? mixHex(theme().rest, cssColour('--ink'), .15) : this.bands.colour(i);
+    return this.lit >= 0 && this.lit !== i ? mixHex(colour, theme().empty, .75) : colour;
   }
   paintTimeAxis() {
     const ctx = this.ctx, y = TOP + this.h, step = roundStep(this.to - this.from, Math.max(2, this.w / 110 | 0));
@@ -241,16 +255,25 @@ class Timeline {
     this.ctx.fillStyle = cssColour('--accent'); this.ctx.fillRect(x0, TOP, 1, this.h); this.ctx.fillRect(x1 - 1, TOP, 1, this.h);
   }
   paintOverview() {
-    const { ctx, w, h } = prepare(this.overview), file = this.file, all = Math.max(1, file.to - file.from), width = Math.max(10, w - LEFT - 8);
-    const cols = this.overviewColumns ||= this.bands.columns(file.from, file.from + all, Math.min(800, Math.round(width)));
-    let max = 1;
-    for (let c = 0; c < cols.n; c++) max = Math.max(max, cols.high[c]);
-    ctx.fillStyle = cssColour('--page'); ctx.fillRect(0, 0, w, h);
-    ctx.fillStyle = cssColour('--line');
-    for (let c = 0; c < cols.n; c++) { const y = cols.high[c] / max * (h - 4); ctx.fillRect(LEFT + c / cols.n * width, h - y, width / cols.n + 1, y); }
+    const { ctx, w, h, ratio } = prepare(this.overview), file = this.file, all = Math.max(1, file.to - file.from), width = Math.max(10, w - LEFT - 8);
+    ctx.drawImage(this.overviewImage(w, h, width, ratio), 0, 0, w, h);
     const x0 = LEFT + (this.from - file.from) / all * width, x1 = LEFT + (this.to - file.from) / all * width;
     ctx.fillStyle = cssColour('--accent') + '22'; ctx.fillRect(x0, 0, Math.max(2, x1 - x0), h);
     ctx.strokeStyle = cssColour('--accent'); ctx.strokeRect(x0 + .5, .5, Math.max(1, x1 - x0 - 1), h - 1);
+  }
+  // All of the recording, small; drawn once, because it stays while one moves in it.
+  overviewImage(w, h, width, ratio) {
+    const file = this.file, key = [w, h, ratio, document.documentElement.dataset.theme].join(), kept = this.overviewKept;
+    if (kept && kept.key === key && kept.bands === this.bands) return kept.image;
+    const cols = this.bands.columns(file.from, Math.max(file.to, file.from + 1), Math.min(800, Math.round(width)));
+    const image = el('canvas', { width: Math.round(w * ratio), height: Math.round(h * ratio) }), ctx = image.getContext('2d');
+    ctx.scale(ratio, ratio);
+    ctx.fillStyle = cssColour('--page'); ctx.fillRect(0, 0, w, h);
+    ctx.fillStyle = cssColour('--line');
+    const max = cols.high.reduce((a, b) => Math.max(a, b), 1);
+    for (let c = 0; c < cols.n; c++) { const y = cols.high[c] / max * (h - 4); ctx.fillRect(LEFT + c / cols.n * width, h - y, width / cols.n + 1, y); }
+    this.overviewKept = { key, bands: this.bands, image };
+    return image;
   }
   legend() {
     const list = byId('legend');
@@ -264,7 +287,7 @@ class Timeline {
     }).reverse());
   }
   describe() {
-    const w = this.device.window(this.from, this.to);
+    const w = this.device.extent(this.from, this.to);
     this.canvas.setAttribute('aria-label', `Memory of GPU ${this.device.number} from ${timeText(this.from, this.file)} to ${timeText(this.to, this.file)}: ` +
       `${bytesText(w.start)} at the beginning, peak ${bytesText(w.peak)}, ${bytesText(w.end)} at the end. The tables below have the same facts.`);
   }
@@ -418,9 +441,6 @@ class Timeline {
     keys[e.key]();
   }
 }
-
-// Bytes a block takes in its segment.
-Device.prototype.blockSize = function (b) { return this.slack[b] ? this.size[b] + this.slack[b] - 1 : this.size[b]; };
 
 function showTip(e, lines) {
   const tip = byId('tip');
