@@ -370,8 +370,8 @@ static void on_memory_sample(struct device_totals *d, uint64_t free_bytes, uint6
 	uint64_t used = less(total, free_bytes);
 
 	d->total = total;
-	if (d->used_start == MODEL_UNKNOWN)
-		d->used_start = used;
+	if (d->used_peak == MODEL_UNKNOWN && !d->amount[TOTAL_REQUESTED].peak)
+		d->used_start = used; /* a later one is not how it was at the start */
 	if (d->used_peak == MODEL_UNKNOWN || used > d->used_peak)
 		d->used_peak = used;
 	d->used_end = used;

@@ -70,9 +70,15 @@ static void share_of_device(struct text *t, const struct model *m, const struct 
 	uint64_t total = m->device[d->device].total;
 	char size[TEXT_SIZE_MAX];
 
-	if (total != MODEL_UNKNOWN && total && bytes <= total)
-		text_printf(t, ", %.1f %% of its %s", 100.0 * (double)bytes / (double)total,
-		            text_bytes(size, total));
+	double percent = 100.0 * (double)bytes / (double)total;
+
+	if (total == MODEL_UNKNOWN || !total || bytes > total)
+		return;
+	text_bytes(size, total);
+	if (percent < 0.05)
+		text_printf(t, ", less than 0.1 %% of its %s", size);
+	else
+		text_printf(t, ", %.1f %% of its %s", percent, size);
 }
 
 static void say_where(struct verdict *v, const struct report *r, const struct report_device *d)
@@ -156,7 +162,11 @@ static void say_who(struct verdict *v, const struct report *r, const struct repo
 		            text_bytes(size, first->bytes), share < 2 ? 1 : 0, share, t.s);
 		text_free(&t);
 	}
-	if (stackless * 4 > l->bytes && older_stackless(m, d) * 2 > stackless)
+	if (stackless == l->bytes && m->source == SOURCE_RMM)
+		verdict_say(v, TONE_PLAIN, 52, "RMM's logs have no stacks: --threads, --streams and --sizes say who asked for it.");
+	else if (stackless == l->bytes && m->history == HISTORY_NONE)
+		verdict_say(v, TONE_WARNING, 52, "No stacks were recorded, so who asked for it cannot be told.");
+	else if (stackless * 4 > l->bytes && older_stackless(m, d) * 2 > stackless)
 		verdict_say(v, TONE_WARNING, 52,
 		            "%.0f %% of the memory live %s has no stack: it is older than the recording.",
 		            100.0 * (double)stackless / (double)l->bytes, when);
@@ -254,6 +264,20 @@ static void say_about_recording(struct verdict *v, const struct report *r)
 		            "was allocated and never what was given back, and nothing is called a leak.");
 }
 
+static void say_device(struct verdict *out, const struct report *r, const struct report_device *d)
+{
+	if (d->device == MODEL_NO_DEVICE) {
+		verdict_oom(out, r, d);
+		verdict_apart(out, d);
+		say_host(out, r, d);
+		return;
+	}
+	say_where(out, r, d);
+	say_who(out, r, d);
+	verdict_pool(out, r, d);
+	verdict_trouble(out, r, d);
+}
+
 void verdict_make(const struct report *r, struct verdict *out)
 {
 	size_t i;
@@ -264,20 +288,13 @@ void verdict_make(const struct report *r, struct verdict *out)
 		            r->m->why_nothing);
 	else if (!r->n)
 		verdict_say(out, TONE_WARNING, 100, "Nothing was recorded: there is no event and no memory in this file.");
-	for (i = 0; i < r->n; i++) {
-		const struct report_device *d = &r->devices[i];
-
-		if (d->device == MODEL_NO_DEVICE) {
-			verdict_oom(out, r, d);
-			verdict_apart(out, d);
-			say_host(out, r, d);
-			continue;
-		}
-		say_where(out, r, d);
-		say_who(out, r, d);
-		verdict_pool(out, r, d);
-		verdict_trouble(out, r, d);
-	}
+	/* What failed comes first, and the host comes last anyway. */
+	for (i = 0; i < r->n; i++)
+		if (r->devices[i].ooms.n)
+			say_device(out, r, &r->devices[i]);
+	for (i = 0; i < r->n; i++)
+		if (!r->devices[i].ooms.n)
+			say_device(out, r, &r->devices[i]);
 	say_about_recording(out, r);
 	if (out->n > VERDICT_MOST)
 		shorten(out);

@@ -109,12 +109,16 @@ static void say_cache(struct verdict *v, const struct report_device *d)
 {
 	char bytes[TEXT_SIZE_MAX];
 
-	if (d->churn.flushes)
+	if (d->churn.flushes == 1)
 		verdict_say(v, TONE_WARNING, 58,
-		            "The cache was emptied %llu time%s (%s given back to the device and asked for "
-		            "again): each time the program waits.",
-		            (unsigned long long)d->churn.flushes, d->churn.flushes == 1 ? "" : "s",
+		            "The cache was emptied once (%s given back to the device and asked for again): the program "
+		            "waits for that.",
 		            text_bytes(bytes, d->churn.flushed_bytes));
+	else if (d->churn.flushes)
+		verdict_say(v, TONE_WARNING, 58,
+		            "The cache was emptied %llu times (%s given back to the device and asked for "
+		            "again): each time the program waits.",
+		            (unsigned long long)d->churn.flushes, text_bytes(bytes, d->churn.flushed_bytes));
 }
 
 static void say_capacity(struct verdict *v, const struct report *r, const struct report_device *d)
@@ -129,10 +133,19 @@ static void say_capacity(struct verdict *v, const struct report *r, const struct
 		            text_bytes(a, peak), text_bytes(b, total));
 }
 
+static void add_anomaly(struct text *t, uint64_t n, const char *one, const char *several)
+{
+	char count[TEXT_SIZE_MAX];
+
+	if (n)
+		text_printf(t, "%s%s %s", t->n ? ", " : "", text_count(count, n), n == 1 ? one : several);
+}
+
 static void say_inconsistent(struct verdict *v, const struct report *r, const struct report_device *d)
 {
 	const struct anomalies *a = &r->m->device[d->device].anomalies;
 	uint64_t wrong = a->double_free + a->free_unknown + a->alloc_live;
+	struct text t = {0};
 
 	if (d->t->checksums_wrong)
 		verdict_say(v, TONE_WARNING, 55,
@@ -140,12 +153,14 @@ static void say_inconsistent(struct verdict *v, const struct report *r, const st
 		            "its own events give %llu.",
 		            (long long)totals_event(r->m, d->device, d->t->first_wrong),
 		            (unsigned long long)d->t->wrong_recorded, (unsigned long long)d->t->wrong_ours);
-	if (wrong && r->m->history == HISTORY_COMPLETE)
-		verdict_say(v, TONE_WARNING, 57,
-		            "%llu frees or allocations do not fit together: %llu frees of addresses that "
-		            "were never allocated, %llu double frees, %llu allocations over live memory.",
-		            (unsigned long long)wrong, (unsigned long long)a->free_unknown,
-		            (unsigned long long)a->double_free, (unsigned long long)a->alloc_live);
+	if (!wrong || r->m->history != HISTORY_COMPLETE)
+		return;
+	add_anomaly(&t, a->free_unknown, "free of an address that was never allocated",
+	            "frees of addresses that were never allocated");
+	add_anomaly(&t, a->double_free, "double free", "double frees");
+	add_anomaly(&t, a->alloc_live, "allocation over live memory", "allocations over live memory");
+	verdict_say(v, TONE_WARNING, 57, "The events do not all fit together: %s.", t.s);
+	text_free(&t);
 }
 
 static void say_coverage(struct verdict *v, const struct report_device *d)
@@ -171,6 +186,6 @@ void verdict_trouble(struct verdict *v, const struct report *r, const struct rep
 	say_inconsistent(v, r, d);
 	say_coverage(v, d);
 	if (v->n == before && r->m->complete && r->m->history != HISTORY_NONE && !r->m->frees_left_out)
-		verdict_say(v, TONE_GOOD, 50,
-		            "Nothing is wrong here: no leak, no growth, no failed request.");
+		verdict_say(v, TONE_GOOD, 50, "Nothing is wrong here: no leak, %s, no failed request.",
+		            d->growth.n ? "no growth that matters" : "no growth");
 }

@@ -107,8 +107,8 @@ static void context_gone(struct spool_reader *r, const struct spool_event *ev, u
 		n++;
 	}
 	if (n)
-		model_note(r->m, NOTE_INFO, "%zu allocation%s ended with their context at %.3f s, not by a free", n,
-			   n == 1 ? "" : "s", (double)time_of(r, ev->t_ns) / 1e9);
+		model_note(r->m, NOTE_INFO, "%zu allocation%s ended with %s context at %.3f s, not by a free", n,
+			   n == 1 ? "" : "s", n == 1 ? "its" : "their", (double)time_of(r, ev->t_ns) / 1e9);
 }
 
 static void take_event(struct spool_reader *r, const struct spool_event *ev, uint32_t thread)

@@ -81,6 +81,8 @@ static void memory_row(struct table *t, const struct report *r, const struct rep
 	const struct amount *a = &d->t->amount[which];
 	struct text at = {0};
 
+	if (which != TOTAL_REQUESTED && a->peak == MODEL_UNKNOWN && a->end == MODEL_UNKNOWN)
+		return;
 	text_puts(&at, "");
 	if (a->peak != MODEL_UNKNOWN && a->peak == a->start && a->peak == a->end)
 		text_puts(&at, "all the time");
@@ -95,6 +97,11 @@ static void memory_row(struct table *t, const struct report *r, const struct rep
 	text_free(&at);
 }
 
+static bool differ(const struct amount *a, const struct amount *b)
+{
+	return a->start != b->start || a->peak != b->peak || a->end != b->end;
+}
+
 static void memory(struct page *p, const struct report *r, const struct report_device *d)
 {
 	struct table t;
@@ -103,6 +110,8 @@ static void memory(struct page *p, const struct report *r, const struct report_d
 	memory_row(&t, r, d, TOTAL_REQUESTED, "requested");
 	if (d->t->level == GMS_FRAMEWORK)
 		memory_row(&t, r, d, TOTAL_ALLOCATED, "allocated");
+	if (d->t->level == GMS_FRAMEWORK && differ(&d->t->amount[TOTAL_ACTIVE], &d->t->amount[TOTAL_ALLOCATED]))
+		memory_row(&t, r, d, TOTAL_ACTIVE, "active");
 	if (d->t->level == GMS_FRAMEWORK ||
 	    d->t->amount[TOTAL_RESERVED].peak != d->t->amount[TOTAL_REQUESTED].peak)
 		memory_row(&t, r, d, TOTAL_RESERVED, "reserved");

@@ -162,3 +162,12 @@ small="[10,0,0,4096,1000,0,1,0,0],[20,0,0,8192,500,0,1,0,0],[30,1,0,8192,0,0,0,0
 		done
 	done
 }
+
+@test "an RMM log is asked for no stacks, and for no figures that it cannot have" {
+	printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '7,12:00:00.000100,allocate,0x7f0000000000,1048576,0x0' \
+		'7,12:00:00.000200,allocate,0x7f0000200000,2097152,0x0' '7,12:00:01.000100,free,0x7f0000000000,1048576,0x0' >"$BATS_TEST_TMPDIR/rmm.csv"
+	run gpumemsnap report --no-charts "$BATS_TEST_TMPDIR/rmm.csv"
+	echo "$output"
+	[[ $output == *"  RMM's logs have no stacks: --threads, --streams and --sizes say who asked for it."* ]]
+	[[ $output != *"cannot be told"* && $output != *"reserved"* && $output == *"requested    0 B  3.00 MiB"* ]]
+}

@@ -34,7 +34,7 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	[E("segment_map", 2 << 40, 78 * GiB, 3), E("alloc", 2 << 40, 77 * GiB, 4), E("oom", 0, 5 * GiB, 5, device_free=64 * MiB)], [], []],
 	"allocator_settings": {"expandable_segments": True}}' >s.pickle
 	run text
-	[[ $output == *"GPU 0 needed at most 8.00 GiB"*"GPU 1 needed at most 77.00 GiB"* ]]
+	[[ $output == *"GPU 1 needed at most 77.00 GiB"*"GPU 0 needed at most 8.00 GiB"* ]] # what failed comes first
 	[[ $output == *"! GPU 1: a request of 5.00 GiB failed at event 2, in step"*"a real shortage: 77.00 GiB were in use and only 1.06 GiB free"*"3.94 GiB were missing"* ]]
 	[[ $output != *expandable_segments:True* && $output != *"GPU 0: a request"* && $output != *"GPU 2"* ]]
 	[ "$(value '[.snapshots[0].devices[] | [.device, (.ooms | length)]]')" = '[[0,0],[1,1]]' ]
