@@ -62,7 +62,7 @@ static void fill_info(struct spool_info *info, const struct spool_header *h, uin
 
 int spool_peek(const char *path, struct spool_info *info, struct err *e)
 {
-	struct spool_header h;
+	struct spool_header h = {0};
 	ssize_t got;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -70,10 +70,10 @@ int spool_peek(const char *path, struct spool_info *info, struct err *e)
 		return err_sys(e, path, "open");
 	got = pread(fd, &h, sizeof h, 0);
 	close(fd);
-	if (got != (ssize_t)sizeof h)
-		return err_set(e, ERR_INPUT, path, got < 0 ? 0 : got, "is too short for a spool");
 	if (spool_check_header(&h, path, e))
 		return -1;
+	if (got != (ssize_t)sizeof h)
+		return err_set(e, ERR_INPUT, path, got, "is too short for a spool");
 	fill_info(info, &h, 0);
 	return 0;
 }
@@ -213,11 +213,12 @@ int spool_open(struct spool_reader *r, const struct input *in, struct err *e)
 	r->data = in->data;
 	r->n = in->n;
 	r->name = in->name;
-	if (in->n < sizeof r->h)
-		return err_set(e, ERR_INPUT, in->name, (int64_t)in->n, "is too short for a spool");
-	memcpy(&r->h, in->data, sizeof r->h);
+	r->h = (struct spool_header){0};
+	memcpy(&r->h, in->data, in->n < sizeof r->h ? in->n : sizeof r->h);
 	if (spool_check_header(&r->h, in->name, e))
 		return -1;
+	if (in->n < sizeof r->h)
+		return err_set(e, ERR_INPUT, in->name, (int64_t)in->n, "is too short for a spool");
 	if (r->h.file_bytes < r->n)
 		r->n = r->h.file_bytes;
 	find_chunks(r);

@@ -18,7 +18,7 @@ int torch_read_block(struct torch *t, const struct torch_dict *d, struct pickle_
 	if (HAS(d, history) && pickle_is(&t->p, WORD(d, history), TORCH_IS_PAST))
 		past = &t->past.v[pickle_object(&t->p, WORD(d, history))->at];
 	if (!torch_u64(t, d, TORCH_size, &b.size))
-		return pickle_fail(&t->p, "a block without a size");
+		return pickle_fail(&t->p, "the snapshot has a block without a size");
 	torch_bits(t, d, TORCH_address, &b.addr);
 	b.requested = past ? past->size : b.size;
 	torch_u64(t, d, TORCH_requested_size, &b.requested);
@@ -68,7 +68,7 @@ static int read_place(struct torch *t, const struct torch_dict *d, struct final_
 	blocks = t->m->blocks;
 	torch_u64(t, d, TORCH_device, &device);
 	if (device >= MODEL_NO_DEVICE)
-		return pickle_fail(&t->p, "a segment on device %llu", (unsigned long long)device);
+		return pickle_fail(&t->p, "the snapshot has a segment on device %llu", (unsigned long long)device);
 	s->device = (uint8_t)device;
 	if (!torch_bits(t, d, TORCH_address, &s->addr) && s->n_blocks)
 		s->addr = blocks[s->first_block].addr;
@@ -76,7 +76,7 @@ static int read_place(struct torch *t, const struct torch_dict *d, struct final_
 		for (i = 0; i < s->n_blocks; i++)
 			s->size += blocks[s->first_block + i].size;
 	if (s->addr + s->size < s->addr)
-		return pickle_fail(&t->p, "a segment that goes past the last address");
+		return pickle_fail(&t->p, "the snapshot has a segment that goes past the last address");
 	return 0;
 }
 

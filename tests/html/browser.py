@@ -95,8 +95,16 @@ class Browser:
         helpers = """
             const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             const pause = ms => new Promise(done => setTimeout(done, ms));
-            const mouse = async (type, x, y, down) => { probeInput(JSON.stringify({ kind: 'mouse', type, x, y, down })); await pause(60); await frame(); };
-            const key = async name => { probeInput(JSON.stringify({ kind: 'key', name })); await pause(60); await frame(); };
+            // Until the page has it, however slow the machine; what moves to where it is already never comes.
+            const input = async (what, event) => {
+                const there = new Promise(done => addEventListener(event, done, { once: true, capture: true }));
+                probeInput(JSON.stringify(what));
+                await Promise.race([there, pause(10000)]);
+                await frame();
+            };
+            const mouse = (type, x, y, down) => input({ kind: 'mouse', type, x, y, down },
+                { mouseMoved: 'mousemove', mousePressed: 'mousedown', mouseReleased: 'mouseup' }[type]);
+            const key = name => input({ kind: 'key', name }, 'keyup');
             for (let i = 0; i < 1500 && document.documentElement?.dataset.ready !== 'true'; i++) await pause(20);
         """
         # A navigation throws the first evaluation's context away: try until the page is there.
