@@ -197,6 +197,9 @@ check-formats: all
 	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
 bench: all $(BENCH_BIN) $(if $(HAVE_CUDA),$(B)/tests/fault/libquick.so)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
+# Recordings of up to 20 million events; SCALE=0.1: of a tenth of everything.
+bench-load: all $(BENCH_BIN)
+	$(Q)B=$(abspath $(B)) python3 tests/bench/load.py $(SCALE)
 lint:
 	$(Q)tests/lint/run.sh
 
@@ -207,6 +210,7 @@ clean:
 help:
 	@echo 'make           build into ./build          make check      every test'
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
+	@echo 'make bench-load  recordings of up to 20 million events (SCALE=0.1: a tenth), ten minutes'
 	@echo 'make check-formats  other programs read what convert writes (needs npm and a network)'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
@@ -215,6 +219,6 @@ help:
 	@echo 'Options: V=1 (show commands)  SAN=address,undefined (into build-san)  WERROR=1  CC=clang  B=DIR'
 	@echo '         CUDA_HOME=DIR  NO_INSTALL=1 (never call apt)'
 
-.PHONY: all tests check check-formats demo bench fuzz-smoke lint clean help
+.PHONY: all tests check check-formats demo bench bench-load fuzz-smoke lint clean help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -1,5 +1,5 @@
-"""framework_check.py WHAT REPORT.json OUTPUT.txt [PROFILE-REPORT.json]: what the report says of cupy_pool.py and
-jax_pool.py. Prints the figures, and what differs from what the program told; the exit status says whether
+"""framework_check.py WHAT REPORT.json OUTPUT.txt [PROFILE-REPORT.json]: what the report says of cupy_pool.py,
+jax_pool.py and numba_arrays.py. Prints the figures, and what differs from what the program told; the exit status says whether
 something does.
 """
 import json
@@ -38,6 +38,14 @@ def cupy(snapshot, output):
         yield f"not every leak has make_batch, line {line}"
     if not any("never freed" in s["text"] and f"make_batch cupy_pool.py:{line}" in s["text"] for s in snapshot["verdict"]):
         yield f"the verdict does not say so: {[s['text'] for s in snapshot['verdict']]}"
+
+
+def numba(snapshot, output):
+    kept, arrays = told(output, r"kept=(\d+) arrays=(\d+)")
+    leaks = [k for k in snapshot["devices"][0]["leaks"] if has_frame(k, "remember")]
+    print(f"kept {kept} in {arrays}; leaks {[(k['bytes'], k['count']) for k in leaks]}")
+    if sum(k["bytes"] for k in leaks) != kept or sum(k["count"] for k in leaks) != arrays:
+        yield f"leaks with remember(): {[(k['bytes'], k['count']) for k in leaks]}, not {kept} in {arrays}"
 
 
 def jax(snapshot, output, profile):

@@ -1,4 +1,4 @@
-# frameworks.sh: cupy and JAX, recorded on the driver's level. Sourced by run.sh, whose words (record, judge,
+# frameworks.sh: cupy, JAX and numba-cuda, recorded on the driver's level. Sourced by run.sh, whose words (record, judge,
 # say …) it uses.
 
 can_import() { have python3 && python3 -c "import $1" 2>"$1.missing"; }
@@ -20,4 +20,12 @@ if can_import jax; then
 	gpumemsnap report "$out/jax.prof" 2>/dev/null | head -n 30 | sed 's/^/# /'
 else
 	skip "JAX: its pool is explained, and its own profile is read" "$(tail -n 1 jax.missing 2>/dev/null)"
+fi
+if can_import numba.cuda; then
+	record numba python3 "$here/numba_arrays.py" &&
+		python3 "$here/framework_check.py" numba "$out/numba.report.json" numba.out >numba.check 2>&1
+	judge "numba-cuda: the arrays that a list keeps, by the script's own lines" $? numba.check numba.out numba.err
+	sed 's/^/# /' numba.check
+else
+	skip "numba-cuda: the arrays that a list keeps, by the script's own lines" "$(tail -n 1 numba.cuda.missing 2>/dev/null)"
 fi
