@@ -197,9 +197,9 @@ check-formats: all
 	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
 bench: all $(BENCH_BIN) $(if $(HAVE_CUDA),$(B)/tests/fault/libquick.so)
 	$(Q)B=$(abspath $(B)) tests/bench/run.sh
-# Recordings of up to 20 million events; SCALE=0.1: of a tenth of everything.
+# Recordings of up to 20 million events; SCALE=0.1: of a tenth of everything; CASE=live: that one alone.
 bench-load: all $(BENCH_BIN)
-	$(Q)B=$(abspath $(B)) python3 tests/bench/load.py $(SCALE)
+	$(Q)B=$(abspath $(B)) python3 tests/bench/load.py $(or $(SCALE),1) $(CASE)
 lint:
 	$(Q)tests/lint/run.sh
 
@@ -210,7 +210,7 @@ clean:
 help:
 	@echo 'make           build into ./build          make check      every test'
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
-	@echo 'make bench-load  recordings of up to 20 million events (SCALE=0.1: a tenth), ten minutes'
+	@echo 'make bench-load  recordings of up to 20 million events (SCALE=0.1, CASE=live)'
 	@echo 'make check-formats  other programs read what convert writes (needs npm and a network)'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
