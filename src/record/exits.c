@@ -1,8 +1,9 @@
-/* exits.c: calls by which a process ends, becomes another program or starts one; and dlclose.
+/* exits.c: calls by which a process ends, becomes another program, starts one or leaves for where the spool is
+ * out of reach; and dlclose.
  *
  * They go on to libc's; the spool's state is noted first. (A process killed by a signal says nothing,
- * and does not need to.) A program started with an LD_PRELOAD of its own gets ours in front of it, as
- * long as it inherits the rest of the recording's environment.
+ * and does not need to.) A program started with an LD_PRELOAD of its own gets ours in front of it, and
+ * one that inherits nothing (env -i) what it needs to be recorded.
  */
 #include "record/rec.h"
 #include "record/resolve.h"
@@ -11,6 +12,8 @@
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,6 +43,8 @@ REC_EXPORT int dlclose(void *handle)
 
 /* --- the environment of a new program ------------------------------------------------------------------ */
 #define PRELOAD "LD_PRELOAD="
+#define SPOOL	"GPUMEMSNAP_SPOOL="
+#define OPTIONS "GPUMEMSNAP_OPTIONS="
 
 static const char *our_path(void)
 {
@@ -53,52 +58,73 @@ static bool begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
-/* How many strings envp has, which is LD_PRELOAD (or SIZE_MAX); false if there is nothing to mend. */
-static bool needs_preload(char *const envp[], size_t *n, size_t *at)
-{
-	const char *self = our_path();
-	bool ours = false;
+/* What a new program's environment has, and what it lacks to be recorded. */
+struct environment {
+	size_t n, preload; /* strings; which is LD_PRELOAD, or SIZE_MAX */
+	bool spool, preloaded;
+	size_t bytes; /* of the strings that it needs */
+};
 
-	*at = SIZE_MAX;
-	for (*n = 0; envp && envp[*n]; ++*n) {
-		if (begins(envp[*n], PRELOAD))
-			*at = *n;
-		else if (begins(envp[*n], "GPUMEMSNAP_SPOOL="))
-			ours = true;
+static bool lacks(char *const envp[], struct environment *e)
+{
+	const char *self = rec_options.dir[0] ? our_path() : NULL;
+
+	*e = (struct environment){.preload = SIZE_MAX};
+	if (!self)
+		return false;
+	for (; envp && envp[e->n]; e->n++) {
+		if (begins(envp[e->n], PRELOAD))
+			e->preload = e->n;
+		else if (begins(envp[e->n], SPOOL))
+			e->spool = true;
 	}
-	return ours && self && (*at == SIZE_MAX || !strstr(envp[*at], self));
+	e->preloaded = e->preload != SIZE_MAX && strstr(envp[e->preload], self);
+	e->bytes = sizeof PRELOAD + strlen(self) + 1 + (e->preload == SIZE_MAX ? 0 : strlen(envp[e->preload])) +
+		   sizeof SPOOL + strlen(rec_options.dir) + sizeof OPTIONS + strlen(rec_options.text);
+	return !e->spool || !e->preloaded;
 }
 
-static size_t line_bytes(char *const envp[], size_t at)
+/* NAME=value in the room, which the next one follows. */
+static char *line(char **room, const char *name, const char *value, const char *more)
 {
-	return strlen(PRELOAD) + strlen(our_path()) + 2 + (at == SIZE_MAX ? 0 : strlen(envp[at]));
+	size_t bytes = strlen(name) + strlen(value) + strlen(more) + 2;
+	char *at = *room;
+
+	*at = '\0';
+	rec_cat(at, bytes, name);
+	rec_cat(at, bytes, value);
+	if (*more)
+		rec_cat(at, bytes, ":");
+	rec_cat(at, bytes, more);
+	*room = at + strlen(at) + 1;
+	return at;
 }
 
-/* envp with our library in front of LD_PRELOAD, in the room given. */
-static char *const *mend(char *const envp[], size_t n, size_t at, char **env, char *line, size_t bytes)
+/* envp with our library in front of LD_PRELOAD, and where to record to, in the room given. */
+static char *const *mend(char *const envp[], const struct environment *e, char **env, char *room)
 {
-	*line = '\0';
-	rec_cat(line, bytes, PRELOAD);
-	rec_cat(line, bytes, our_path());
-	if (at != SIZE_MAX && envp[at][strlen(PRELOAD)]) {
-		rec_cat(line, bytes, ":");
-		rec_cat(line, bytes, envp[at] + strlen(PRELOAD));
-	}
+	size_t n = e->n;
+
 	memcpy(env, envp, n * sizeof *env);
-	env[at == SIZE_MAX ? n : at] = line;
-	env[n + (at == SIZE_MAX)] = NULL;
+	if (!e->preloaded)
+		env[e->preload == SIZE_MAX ? n++ : e->preload] =
+			line(&room, PRELOAD, our_path(), e->preload == SIZE_MAX ? "" : envp[e->preload] + strlen(PRELOAD));
+	if (!e->spool) {
+		env[n++] = line(&room, SPOOL, rec_options.dir, "");
+		env[n++] = line(&room, OPTIONS, rec_options.text, "");
+	}
+	env[n] = NULL;
 	return env;
 }
 
 /* The room is the caller's stack: a child of vfork has nothing else of its own. */
 #define MENDED(envp)                                                                                         \
 	({                                                                                                   \
-		size_t n_, at_;                                                                              \
+		struct environment environment_;                                                             \
 		char *const *e_ = (envp);                                                                    \
-		if (needs_preload(e_, &n_, &at_)) {                                                          \
-			size_t bytes_ = line_bytes(e_, at_);                                                 \
-			e_ = mend(e_, n_, at_, alloca((n_ + 2) * sizeof(char *)), alloca(bytes_), bytes_);   \
-		}                                                                                            \
+		if (lacks(e_, &environment_))                                                                \
+			e_ = mend(e_, &environment_, alloca((environment_.n + 4) * sizeof(char *)),          \
+				  alloca(environment_.bytes));                                               \
 		(char **)e_;                                                                                 \
 	})
 
@@ -207,4 +233,87 @@ REC_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			    char *const envp[restrict])
 {
 	return NEXT(posix_spawnp)(pid, file, actions, attr, argv, MENDED(envp));
+}
+
+/* libc starts the shell of these two by itself, with the environment as it is: what that lacks goes in front
+ * of the command. */
+#define COMMAND_MAX 65536
+
+static bool plain(const char *s)
+{
+	return !strchr(s, '\'');
+}
+
+static size_t command_bytes(const char *command)
+{
+	struct environment e;
+	size_t bytes = command ? strnlen(command, COMMAND_MAX) : COMMAND_MAX;
+
+	if (bytes == COMMAND_MAX || !lacks(environ, &e) || !plain(our_path()) || !plain(rec_options.dir) ||
+	    !plain(rec_options.text))
+		return 0;
+	return bytes + e.bytes + 128;
+}
+
+static const char *mend_command(const char *command, char *room, size_t bytes)
+{
+	*room = '\0';
+	rec_cat(room, bytes, "export " SPOOL "'");
+	rec_cat(room, bytes, rec_options.dir);
+	rec_cat(room, bytes, "' " OPTIONS "'");
+	rec_cat(room, bytes, rec_options.text);
+	rec_cat(room, bytes, "' " PRELOAD "'");
+	rec_cat(room, bytes, our_path());
+	rec_cat(room, bytes, "'\"${LD_PRELOAD:+:$LD_PRELOAD}\"; ");
+	rec_cat(room, bytes, command);
+	return room;
+}
+
+#define MENDED_COMMAND(command)                                                                              \
+	({                                                                                                   \
+		const char *c_ = (command);                                                                  \
+		size_t bytes_ = command_bytes(c_);                                                           \
+		bytes_ ? mend_command(c_, alloca(bytes_), bytes_) : c_;                                      \
+	})
+
+REC_EXPORT int system(const char *command)
+{
+	return NEXT(system)(MENDED_COMMAND(command));
+}
+
+REC_EXPORT FILE *popen(const char *command, const char *type)
+{
+	return NEXT(popen)(MENDED_COMMAND(command), type);
+}
+
+/* --- leaving ------------------------------------------------------------------------------------------------- */
+/* Afterwards the spool's path leads nowhere, or may not be opened by who the program is then. */
+REC_EXPORT int chroot(const char *path)
+{
+	rec_spool_keep();
+	return NEXT(chroot)(path);
+}
+
+REC_EXPORT int setuid(uid_t uid)
+{
+	rec_spool_keep();
+	return NEXT(setuid)(uid);
+}
+
+REC_EXPORT int seteuid(uid_t uid)
+{
+	rec_spool_keep();
+	return NEXT(seteuid)(uid);
+}
+
+REC_EXPORT int setreuid(uid_t real, uid_t effective)
+{
+	rec_spool_keep();
+	return NEXT(setreuid)(real, effective);
+}
+
+REC_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved)
+{
+	rec_spool_keep();
+	return NEXT(setresuid)(real, effective, saved);
 }

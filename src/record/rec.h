@@ -147,6 +147,7 @@ void rec_threads_rename(void); /* write down names that changed */
 /* --- the spool (spool_out.c) -------------------------------------------------------------- */
 extern struct spool_header *rec_head; /* never NULL: a dummy when there is no spool */
 bool rec_spool_open(void);
+void rec_spool_keep(void);   /* the program is about to lose the way to the file */
 void rec_spool_forget(void); /* in a fork's child: the parent's file is not ours */
 /* Room for an event of so many bytes in the lane's chunk, NULL if there is none. What is there is
  * zero; the event exists once its first word is stored: rec_commit. */

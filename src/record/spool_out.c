@@ -1,7 +1,8 @@
 /* spool_out.c: the file events go to: how it is made, how it grows, who writes where.
  *
  * The file is only open while it is made or grows, so the program never meets a descriptor of ours,
- * and one that closes all descriptors takes nothing from us. Its blocks are allocated before they are
+ * and one that closes all descriptors takes nothing from us; only one that is about to go where the file
+ * cannot be opened any more (chroot, another user) gets one kept. Its blocks are allocated before they are
  * mapped: a full disk is a growth that fails.
  */
 #include "record/rec.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,8 @@ struct spool_header *rec_head = &no_spool;
 
 static struct rec_lock lock; /* all below */
 static char path[640];
+static struct stat made; /* the file: what tells it from another */
+static int kept = -1;	 /* a descriptor of it, see rec_spool_keep */
 static uint8_t *fresh, *fresh_end; /* chunks of the last extent that were not used yet */
 static uint32_t extent;		   /* chunks of the next extent */
 static struct partial {		   /* chunks whose thread ended */
@@ -149,7 +153,7 @@ bool rec_spool_open(void)
 		rec_trouble(errno, "cannot create the spool");
 		return false;
 	}
-	error = allocate(fd, 0, SPOOL_HEADER);
+	error = fstat(fd, &made) ? errno : allocate(fd, 0, SPOOL_HEADER);
 	if (!error && !(h = map(fd, 0, SPOOL_HEADER)))
 		error = errno;
 	syscall(SYS_close, fd);
@@ -173,6 +177,7 @@ void rec_spool_forget(void)
 	memset(&no_spool, 0, sizeof no_spool);
 	fresh = fresh_end = NULL;
 	n_partials = 0;
+	kept = -1;
 	ring = NULL;
 	n_ring = 0;
 	reserve[0] = reserve[1] = NULL;
@@ -181,13 +186,77 @@ void rec_spool_forget(void)
 }
 
 /* --- growing ------------------------------------------------------------------------------------------ */
+static bool is_spool(int fd)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && now.st_dev == made.st_dev && now.st_ino == made.st_ino;
+}
+
+/* The program has used up its descriptors: one more, for a moment, where its own limit may be raised. */
+static int open_beyond_limit(void)
+{
+	struct rlimit limit, more;
+	int fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return -1;
+	more = (struct rlimit){limit.rlim_cur + 8, limit.rlim_max};
+	if (more.rlim_cur > more.rlim_max)
+		more.rlim_cur = more.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &more))
+		return -1;
+	fd = rec_open(path, O_RDWR);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return fd;
+}
+
+/* The spool, open; -1 and errno if that cannot be. */
+static int open_again(void)
+{
+	int fd = rec_open(path, O_RDWR), error;
+
+	if (fd < 0 && errno == EMFILE && (fd = open_beyond_limit()) < 0)
+		errno = EMFILE;
+	if (fd >= 0 && is_spool(fd))
+		return fd;
+	error = fd < 0 ? errno : ENOENT;
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	/* A copy first: the program may close what it does not know and open something else there. */
+	fd = kept < 0 ? -1 : fcntl(kept, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && is_spool(fd))
+		return fd;
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	errno = error;
+	return -1;
+}
+
+void rec_spool_keep(void)
+{
+	enum { OUT_OF_THE_WAY = 512 };
+	int fd, high;
+
+	if (!rec_running() || getpid() != rec_head->pid || !rec_lock(&lock, NULL))
+		return;
+	fd = kept >= 0 && is_spool(kept) ? -1 : rec_open(path, O_RDWR);
+	if (fd >= 0) {
+		high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+		kept = high < 0 ? fd : high;
+		if (high >= 0)
+			syscall(SYS_close, fd);
+	}
+	rec_unlock(&lock);
+}
+
 static int grow_by(uint32_t chunks)
 {
 	struct spool_header *h = rec_head;
 	off_t from = (off_t)h->file_bytes;
 	size_t bytes = (size_t)chunks * h->chunk_bytes;
 	uint8_t *p = NULL;
-	int fd = rec_open(path, O_RDWR), error = fd < 0 ? errno : allocate(fd, from, (off_t)bytes);
+	int fd = open_again(), error = fd < 0 ? errno : allocate(fd, from, (off_t)bytes);
 
 	if (!error && !(p = map(fd, from, bytes)))
 		error = errno;

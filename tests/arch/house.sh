@@ -95,7 +95,7 @@ fi
 exported() { # FILE PATTERN: dynamic symbols that do not fit
 	[ -e "$1" ] && nm -D --defined-only "$1" | awk '{print $3}' | sed 's/@.*//' | grep -vE "$2" | sed "s|^|$(basename "$1") exports |"
 }
-exported "$B/lib/gpumemsnap/libgpumemsnap.so" '^(cu[A-Z]|gms_|dlopen$|dlsym$|dlvsym$|dlclose$|_exit$|_Exit$|f?exec[vl]p?e?$|posix_spawnp?$|InitializeInjectionNvtx2$)' | rule 'the recorder exports nothing but hooks and its API'
+exported "$B/lib/gpumemsnap/libgpumemsnap.so" '^(cu[A-Z]|gms_|dlopen$|dlsym$|dlvsym$|dlclose$|_exit$|_Exit$|f?exec[vl]p?e?$|posix_spawnp?$|system$|popen$|chroot$|sete?uid$|setresuid$|setreuid$|InitializeInjectionNvtx2$)' | rule 'the recorder exports nothing but hooks and its API'
 exported "$B/lib/gpumemsnap/sim/libcuda.so.1" '^(cu[A-Z]|sim_)' | rule 'the simulated driver exports only driver functions'
 exported "$B/lib/libgpumemalloc.so" '^(gma_|GMA_)' | rule 'the allocator library exports only gma_ names'
 

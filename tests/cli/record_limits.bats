@@ -107,6 +107,19 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 	[ "$(jq '.snapshots[0].events > 3000' r.json)" = true ]
 }
 
+@test "a program that uses up its descriptors, or leaves for another root or user, is recorded to the end" {
+	local how n=0
+	for how in descriptors chroot setuid seteuid; do
+		rm -rf jail
+		rec "$F/confined" $how
+		[ "$status" -ne 77 ] || continue # not root
+		[ "$status" -eq 0 ]
+		[ "$(events device.alloc) $(events device.free) $(jq .meta.complete s.json)" = "5020 2510 true" ]
+		n=$((n + 1))
+	done
+	[ $n -ge 1 ]
+}
+
 @test "gms_record, phases, marks and a snapshot by the program" {
 	rec "$F/window"
 	[ "$status" -eq 0 ]

@@ -139,6 +139,31 @@ functions() {
 	for f in s*.json; do [ "$(events device.alloc "$f")" -eq 5 ]; done
 }
 
+@test "a program started with an empty environment is recorded, and so is what system and popen start" {
+	cat >spawn.py <<-'PY'
+		import ctypes, os, subprocess, sys
+		app, other, path = sys.argv[1], sys.argv[2], os.environ["LD_LIBRARY_PATH"]
+		libc = ctypes.CDLL(None)
+		libc.popen.restype = ctypes.c_void_p
+		subprocess.run([app], env={"LD_LIBRARY_PATH": path}, check=True)
+		os.environ["LD_PRELOAD"] = other
+		assert os.system(f"{app}; [ \"${{LD_PRELOAD#*:}}\" = '{other}' ]; exit $((3 + $?))") == 3 << 8
+		del os.environ["LD_PRELOAD"]
+		assert libc.pclose(ctypes.c_void_p(libc.popen(app.encode(), b"r"))) == 0
+		os.environ.clear()
+		os.environ["LD_LIBRARY_PATH"] = path
+		assert os.system(app) == 0
+	PY
+	rec python3 spawn.py "$F/linked_plain" "$F/libnext.so"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'next saw 5' <<<"$output")" -eq 1 ]
+	[ "$(find . -name 's*.json' | wc -l)" -eq 4 ]
+	for f in s*.json; do [ "$(events device.alloc "$f")" -eq 5 ]; done
+	rm s*.json
+	rec env -i LD_LIBRARY_PATH="$B/lib/gpumemsnap/sim" "$F/linked_plain"
+	[ "$(events device.alloc)" -eq 5 ]
+}
+
 @test "forced unwinding passes through the recorder, and an old driver's lacks are its own" {
 	rec_fake "$F/unwound"
 	[ "$status" -eq 0 ]
