@@ -47,12 +47,14 @@ pairs() {
 			say "$pool $threads | $(best plain $pool $threads) | +$(more none $pool $threads) +$(more alloc $pool $threads) +$(more all $pool $threads) | +$(more cupti $pool $threads) | +$(more pauses $pool $threads)"
 		done
 	done
-	at_most "$(more alloc shared 1)" 300
-	judge "a pair recorded with the allocation's stack costs at most 300 ns more ($(more alloc shared 1))" $? cost.err
-	at_most "$(more all shared 1)" 450
-	judge "a pair recorded with both stacks costs at most 450 ns more ($(more all shared 1))" $? cost.err
-	at_most "$(more slow shared 1)" "$(awk -v a="$(more all shared 1)" 'BEGIN { print a + 400 }')"
-	judge "stacks through the CUDA runtime need no unwinder: without libunwind $(more slow shared 1) ns more" $? cost.err
+	local alloc all slow
+	alloc=$(more alloc shared 1) all=$(more all shared 1) slow=$(more slow shared 1)
+	at_most "$alloc" 300
+	judge "a pair recorded with the allocation's stack costs at most 300 ns more ($alloc)" $? cost.err
+	at_most "$all" 450
+	judge "a pair recorded with both stacks costs at most 450 ns more ($all)" $? cost.err
+	at_most "$slow" $((all + 400))
+	judge "stacks through the CUDA runtime need no unwinder: without libunwind $slow ns more" $? cost.err
 }
 quick() { # THREADS STACKS: ns of a pair on a driver that takes no time and no lock
 	local driver=$work/quick
