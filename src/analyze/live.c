@@ -231,3 +231,48 @@ void live_free(struct live *l)
 	free(l->rows);
 	*l = (struct live){0};
 }
+
+/* Addresses of blocks that wait at the end. */
+static void waiting_at_end(const struct model *m, struct map64 *wait)
+{
+	size_t i, k;
+	bool fresh;
+
+	for (i = 0; i < m->n_segments; i++)
+		for (k = 0; k < m->segments[i].n_blocks; k++)
+			if (m->blocks[m->segments[i].first_block + k].state == BLOCK_PENDING)
+				map64_put(wait, m->blocks[m->segments[i].first_block + k].addr, &fresh);
+}
+
+size_t live_waiting(const struct model *m, uint32_t **rows)
+{
+	const struct columns *c = &m->ev;
+	struct map64 wait = {0};
+	bool *asked, any = false;
+	size_t row, n = 0;
+
+	*rows = NULL;
+	if (!m->n_initial)
+		return 0;
+	asked = mem_zalloc(m->n_initial, sizeof *asked);
+	for (row = m->n_initial; row < c->n; row++)
+		if (c->op[row] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED)) {
+			any = true;
+			if (c->peer[row] < m->n_initial)
+				asked[c->peer[row]] = true;
+		}
+	waiting_at_end(m, &wait);
+	*rows = mem_alloc(m->n_initial * sizeof **rows);
+	for (row = 0; row < m->n_initial; row++) {
+		uint32_t end = c->peer[row];
+
+		if (c->op[row] != GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC) || asked[row])
+			continue;
+		if (end == MODEL_NO_PEER ? map64_find(&wait, c->addr[row]) != NULL
+		                         : any && c->op[end] == GMS_OP(GMS_K_BLOCK, GMS_A_FREE))
+			(*rows)[n++] = (uint32_t)row;
+	}
+	map64_free(&wait);
+	free(asked);
+	return n;
+}

@@ -68,4 +68,8 @@ struct replaced *live_replaced(const struct model *m, size_t *n);
 enum live_role { LIVE_NONE, LIVE_ALLOC, LIVE_FREE };
 void live_roles(enum gms_level level, uint8_t role[256]);
 
+/* The initial blocks that the program had given back before the recording began, but that other streams still
+ * used: their frees complete without having been requested, or still wait at the end. Returns how many. */
+size_t live_waiting(const struct model *m, uint32_t **rows);
+
 #endif

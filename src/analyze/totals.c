@@ -48,7 +48,7 @@ static struct device_totals *device_new(const bool seen[256], bool slack)
 	for (op = 0; op < 256; op++) {
 		if (!seen[op])
 			continue;
-		if (GMS_OP_KIND(op) == GMS_K_BLOCK)
+		if (GMS_OP_KIND(op) == GMS_K_BLOCK || GMS_OP_KIND(op) == GMS_K_SEGMENT)
 			d->level = GMS_FRAMEWORK;
 		d->requests |= GMS_OP_ACTION(op) == GMS_A_FREE_REQUESTED;
 		d->async |= op == GMS_OP(GMS_K_ASYNC, GMS_A_ALLOC);
@@ -473,11 +473,23 @@ uint64_t totals_now(const struct device_totals *d, enum total which)
 	return unknown ? MODEL_UNKNOWN : d->amount[d->plain ? TOTAL_REQUESTED : which].now;
 }
 
+/* Blocks that the program had given back before the window, though other streams still used them. */
+static void give_back_waiting(struct totals *t)
+{
+	uint32_t *waiting;
+	size_t n = live_waiting(t->m, &waiting), i;
+
+	for (i = 0; i < n; i++)
+		block_given_back(t, t->device[t->m->ev.device[waiting[i]]], waiting[i]);
+	free(waiting);
+}
+
 /* What the initial rows built up is the start of the window; only what follows is counted. */
 void totals_window_begins(struct totals *t)
 {
 	unsigned dev, kind, which;
 
+	give_back_waiting(t);
 	for (dev = 0; dev < 256; dev++) {
 		struct device_totals *d = t->device[dev];
 

@@ -324,7 +324,7 @@ static bool flushed_by(struct compiler *k, size_t from, size_t back_end, size_t 
 	const uint32_t *stack = k->c->stack;
 	uint32_t row = k->rows[i];
 	struct gma_request q = request(k, i);
-	bool same = true, stacks = stack[row] != 0;
+	bool same = true, stacks = stack[row] != 0, none = false;
 	size_t j;
 
 	if (is(k, i, BLOCK(FAIL)))
@@ -332,11 +332,12 @@ static bool flushed_by(struct compiler *k, size_t from, size_t back_end, size_t 
 	if (back_end == i)
 		return false; /* it took nothing new from the device */
 	for (j = from; j < back_end; j++) {
+		none = none || !stack[k->rows[j]];
 		stacks = stacks && stack[k->rows[j]];
 		same = same && stack[k->rows[j]] == stack[row];
 	}
-	if (stacks && !same)
-		return false;
+	if (stacks ? !same : stack[row] && none && k->t->m->source == SOURCE_TORCH)
+		return false; /* PyTorch gives what a request flushes the request's stack */
 	if (gma_core_would_fit(k->d.core, &q))
 		return false;
 	if (stacks || gma_core_conf(k->d.core)->gc_threshold > 0)

@@ -309,6 +309,29 @@ static uint16_t pool_of(struct model *m, struct pool_cache *cache, const uint64_
 	return cache->last = (uint16_t)*at;
 }
 
+/* Since which row each segment is there that the recording shows being got: its address may have been another
+ * segment's before. */
+static void segments_since(const struct model *m, struct map64 *since)
+{
+	const struct columns *c = &m->ev;
+	size_t row;
+	bool fresh;
+
+	for (row = 0; row < c->n; row++)
+		if (c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC))
+			*map64_put(since, c->addr[row] ^ (uint64_t)c->device[row] << 56, &fresh) =
+			    (uint32_t)row;
+}
+
+/* The segment at the end that a row belongs to, NULL if it is not known. */
+static const struct final_segment *segment_at(const struct model *m, struct map64 *since, size_t row)
+{
+	const struct final_segment *s = segment_of(m, m->ev.device[row], m->ev.addr[row]);
+	const uint32_t *from = s ? map64_find(since, s->addr ^ (uint64_t)s->device << 56) : NULL;
+
+	return from && row < *from ? NULL : s;
+}
+
 /* The pool of every row. Files from before pool_id say it of segments only: where no private pool is
  * left at the end all rows are of the default pool, else the segment at the row's address tells. */
 static void set_pools(struct torch *t)
@@ -316,11 +339,14 @@ static void set_pools(struct torch *t)
 	struct model *m = t->m;
 	struct columns *c = &m->ev;
 	struct pool_cache cache[3] = {0}; /* by smallness: both kinds take turns */
+	struct map64 since = {0};
 	bool several = false;
 	size_t i, row;
 
 	for (i = 0; i < m->n_segments; i++)
 		several |= m->pools[m->segments[i].pool].id[0] || m->pools[m->segments[i].pool].id[1];
+	if (several && !t->pools_told)
+		segments_since(m, &since);
 	for (row = 0; row < c->n; row++) {
 		const uint64_t *id = t->pairs.v[c->pool[row]].id;
 		uint8_t small = smallness(c->op[row], c->size[row]);
@@ -329,7 +355,7 @@ static void set_pools(struct torch *t)
 		if (!small || c->device[row] == MODEL_NO_DEVICE)
 			continue;
 		if (several && !t->pools_told) {
-			const struct final_segment *s = segment_of(m, c->device[row], c->addr[row]);
+			const struct final_segment *s = segment_at(m, &since, row);
 
 			if (!s)
 				continue;
@@ -339,6 +365,7 @@ static void set_pools(struct torch *t)
 	}
 	for (i = 0; i < 3; i++)
 		map64_free(&cache[i].at);
+	map64_free(&since);
 }
 
 /* --- what the file can tell of the past ------------------------------------------------ */

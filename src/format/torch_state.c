@@ -1,9 +1,9 @@
 /* torch_state.c: what was there before the first event of a PyTorch trace.
  *
  * The file has the state at the end. What is in it and was not made by an event was there before;
- * so was what an event ends that no event began. Blocks are matched one by one, by address.
- * Segments are ranges that expandable segments cut and join, so they are counted per address:
- * covered at the end − covered by allocs and maps + by frees and unmaps = covered at the start.
+ * so was what an event ends that no event began. Blocks and segments are matched one by one, by address.
+ * Expandable segments are ranges that maps and unmaps cut and join, so they are counted per address:
+ * covered at the end − covered by maps + by unmaps = covered at the start.
  * Pinned host memory is one more device here, with blocks of a kind of its own.
  */
 #include "base/mem.h"
@@ -21,7 +21,8 @@ struct undo {
 	struct event *rows;
 	size_t n, cap;
 	struct map64 live;      /* address → row of its alloc */
-	struct map64 ended;     /* addresses freed that no event allocated */
+	struct map64 ended;     /* addresses freed that no event allocated; all freed if none is completed */
+	bool inconsistent;      /* said so */
 	bool completes;         /* the trace has free_completed entries */
 	size_t n_same, n_other; /* frees whose stack is, or is not, that of their alloc */
 };
@@ -54,7 +55,6 @@ static void add(struct undo *u, uint8_t kind, struct event ev)
 struct edge {
 	uint64_t at;
 	int32_t step; /* coverage behind this address, compared with before it */
-	bool border;  /* no range goes across */
 	bool begins;  /* the place where its range begins, not where it ends */
 	uint16_t stream, pool;
 	uint32_t stack;
@@ -93,24 +93,18 @@ static void collect_ranges(const struct undo *u, struct edges *e)
 	for (i = 0; i < m->n_segments; i++) {
 		const struct final_segment *s = &m->segments[i];
 
-		if (s->device == u->device)
+		if (s->device == u->device && s->expandable)
 			add_range(e, s->addr, s->size,
-			          (struct edge){.step = 1,
-			                        .border = !s->expandable,
-			                        .stream = s->stream,
-			                        .pool = s->pool,
-			                        .stack = s->stack});
+			          (struct edge){
+			              .step = 1, .stream = s->stream, .pool = s->pool, .stack = s->stack});
 	}
 	for (i = 0; i < c->n; i++) {
-		enum gms_action action = GMS_OP_ACTION(c->op[i]);
+		bool map = c->op[i] == GMS_OP(GMS_K_SEGMENT, GMS_A_MAP);
 
-		if (GMS_OP_KIND(c->op[i]) != GMS_K_SEGMENT || c->device[i] != u->device)
-			continue;
-		add_range(e, c->addr[i], c->size[i],
-		          (struct edge){.step = action == GMS_A_ALLOC || action == GMS_A_MAP ? -1 : 1,
-		                        .border = action == GMS_A_ALLOC || action == GMS_A_FREE,
-		                        .stream = c->stream[i],
-		                        .pool = c->pool[i]});
+		if (c->device[i] == u->device && (map || c->op[i] == GMS_OP(GMS_K_SEGMENT, GMS_A_UNMAP)))
+			add_range(
+			    e, c->addr[i], c->size[i],
+			    (struct edge){.step = map ? -1 : 1, .stream = c->stream[i], .pool = c->pool[i]});
 	}
 	if (e->n)
 		qsort(e->v, e->n, sizeof *e->v, by_place);
@@ -122,27 +116,35 @@ static int knows(const struct edge *e)
 	return e->step > 0 ? 1 + e->begins : 0;
 }
 
-static void undo_segments(struct undo *u)
+static void say_inconsistent(struct undo *u, uint64_t addr, bool twice)
+{
+	if (!u->inconsistent)
+		model_note(u->m, NOTE_INCONSISTENT,
+		           "%s: the segment events do not lead to the segments at the end (first at "
+		           "0x%llx): %s",
+		           u->where, (unsigned long long)addr,
+		           twice ? "a range is got twice" : "a range was got that is not there");
+	u->inconsistent = true;
+}
+
+static void undo_ranges(struct undo *u)
 {
 	struct edges e = {0};
 	const struct edge *from = NULL, *source;
-	int64_t covered = 0, worst = 0;
-	uint64_t worst_at = 0;
+	int64_t covered = 0;
 	size_t i, j;
 
 	collect_ranges(u, &e);
 	for (i = 0; i < e.n; i = j) {
 		int64_t before = covered;
-		bool border = false;
 
 		source = &e.v[i];
 		for (j = i; j < e.n && e.v[j].at == e.v[i].at; j++) {
 			covered += e.v[j].step;
-			border |= e.v[j].border;
 			if (knows(&e.v[j]) > knows(source))
 				source = &e.v[j];
 		}
-		if (from && (covered <= 0 || border)) {
+		if (from && covered <= 0) {
 			add(u, GMS_K_SEGMENT,
 			    (struct event){.addr = from->at,
 			                   .size = e.v[i].at - from->at,
@@ -154,18 +156,79 @@ static void undo_segments(struct undo *u)
 		}
 		if (covered > 0 && (!from || before <= 0))
 			from = source;
-		if ((covered < 0 || covered > 1) && !worst) {
-			worst = covered;
-			worst_at = e.v[i].at;
+		if (covered < 0 || covered > 1)
+			say_inconsistent(u, e.v[i].at, covered > 1);
+	}
+	free(e.v);
+}
+
+/* Segments that events give back but none got. */
+static void undo_given_back(struct undo *u)
+{
+	const struct columns *c = &u->m->ev;
+	uint32_t alloc;
+	size_t row;
+	bool fresh;
+
+	for (row = 0; row < c->n; row++) {
+		if (c->device[row] != u->device)
+			continue;
+		if (c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC)) {
+			*map64_put(&u->live, c->addr[row], &fresh) = (uint32_t)row;
+			if (!fresh)
+				say_inconsistent(u, c->addr[row], true);
+		} else if (c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_FREE) && c->size[row] &&
+		           !map64_take(&u->live, c->addr[row], &alloc)) {
+			add(u, GMS_K_SEGMENT,
+			    (struct event){.addr = c->addr[row],
+			                   .size = c->size[row],
+			                   .block = MODEL_UNKNOWN,
+			                   .stream = c->stream[row],
+			                   .pool = c->pool[row]});
 		}
 	}
-	if (worst)
-		model_note(u->m, NOTE_INCONSISTENT,
-		           "%s: the segment events do not lead to the segments at the end (first at "
-		           "0x%llx): %s",
-		           u->where, (unsigned long long)worst_at,
-		           worst > 0 ? "a range is got twice" : "a range was got that is not there");
-	free(e.v);
+}
+
+static int by_row_address(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void undo_segments(struct undo *u)
+{
+	const struct model *m = u->m;
+	size_t first = u->n, i;
+	uint32_t alloc;
+
+	undo_given_back(u);
+	for (i = 0; i < m->n_segments; i++) {
+		const struct final_segment *s = &m->segments[i];
+
+		if (s->device != u->device || s->expandable || !s->size)
+			continue;
+		if (map64_take(&u->live, s->addr, &alloc)) {
+			if (m->ev.size[alloc] != s->size)
+				say_inconsistent(u, s->addr, m->ev.size[alloc] < s->size);
+			continue;
+		}
+		add(u, GMS_K_SEGMENT,
+		    (struct event){.addr = s->addr,
+		                   .size = s->size,
+		                   .block = MODEL_UNKNOWN,
+		                   .stack = s->stack,
+		                   .stream = s->stream,
+		                   .pool = s->pool});
+	}
+	for (i = 0; u->live.n && i < m->ev.n; i++)
+		if (m->ev.op[i] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC) && m->ev.device[i] == u->device &&
+		    map64_take(&u->live, m->ev.addr[i], &alloc))
+			say_inconsistent(u, m->ev.addr[i], false);
+	map64_free(&u->live);
+	undo_ranges(u);
+	if (u->n > first)
+		qsort(u->rows + first, u->n - first, sizeof *u->rows, by_row_address);
 }
 
 /* --- blocks ---------------------------------------------------------------------------- */
@@ -179,6 +242,8 @@ static void undo_free(struct undo *u, size_t row)
 	if (map64_take(&u->live, c->addr[row], &alloc)) {
 		if (c->stack[row] && c->stack[alloc])
 			*(c->stack[row] == c->stack[alloc] ? &u->n_same : &u->n_other) += 1;
+		if (!u->completes)
+			map64_put(&u->ended, c->addr[row], &fresh);
 		return;
 	}
 	*map64_put(&u->ended, c->addr[row], &fresh) = 0;
@@ -231,7 +296,7 @@ static void undo_final(struct undo *u)
 			const struct final_block *b = &m->blocks[s->first_block + k];
 
 			if (b->state == BLOCK_INACTIVE || map64_take(&u->live, b->addr, &alloc) ||
-			    (b->state == BLOCK_PENDING && !u->completes && u->m->ev.n))
+			    (b->state == BLOCK_PENDING && !u->completes && map64_find(&u->ended, b->addr)))
 				continue;
 			add(u, u->block,
 			    (struct event){.addr = b->addr,
@@ -266,8 +331,8 @@ static void judge_lost(struct undo *u)
 		return;
 	}
 	model_note(m, NOTE_INCONSISTENT,
-	           "%s: %zu blocks that the events leave live are not in the state at the end",
-	           u->where, u->live.n);
+	           "%s: %zu blocks that the events leave live are not in the state at the end", u->where,
+	           u->live.n);
 }
 
 static void undo_blocks(struct undo *u, bool has_segments)

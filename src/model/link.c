@@ -104,9 +104,10 @@ static void mark_devices(struct model *m)
 		m->device[i].blocks = false;
 	for (i = 0; i < m->ev.n; i++) {
 		struct device_info *d = &m->device[m->ev.device[i]];
+		enum gms_kind kind = GMS_OP_KIND(m->ev.op[i]);
 
 		d->present = true;
-		d->blocks |= GMS_OP_KIND(m->ev.op[i]) == GMS_K_BLOCK;
+		d->blocks |= kind == GMS_K_BLOCK || kind == GMS_K_SEGMENT;
 	}
 	for (i = 0; i < m->n_segments; i++)
 		m->device[m->segments[i].device].present = true;

@@ -93,7 +93,7 @@ struct device_info {
 	uint8_t uuid[16];   /* as CUDA and NVML have it; all 0 if not known */
 	uint64_t slack_most; /* where a slack is not known, it is at most this; MODEL_UNKNOWN */
 	bool present;       /* it occurs in this recording */
-	bool blocks;        /* rows about a framework's blocks do */
+	bool blocks;        /* rows about a framework's blocks or segments do */
 	struct anomalies anomalies; /* its share */
 };
 

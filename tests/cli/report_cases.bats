@@ -118,3 +118,34 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	E("alloc", 16384, 512, -1 << 80), E("oom", 0, 1 << 40, 7, device_free=-3), E("free_requested", -4096, 512, 8), E("free_completed", -4096, 512, 9)]]}' >s.pickle
 	[ "$(value '.snapshots[0] | [.unknown_entries, .devices[0].events, .devices[0].requested.peak, .devices[0].requested.end]')" = '[4,10,1536,1024]' ]
 }
+
+@test "a range that was one segment when the recording began and is two later counts once at every moment" {
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, []), S((1 << 40) + 20 * MiB, 8 * MiB, [])],
+	"device_traces": [[E("segment_free", 1 << 40, 40 * MiB, 1), E("segment_alloc", 1 << 40, 20 * MiB, 2), E("segment_alloc", (1 << 40) + 20 * MiB, 8 * MiB, 3)]]}' >s.pickle
+	[ "$(value '.snapshots[0].devices[0].reserved | [.start,.peak,.end]')" = "[$((40 << 20)),$((40 << 20)),$((28 << 20))]" ]
+	[[ $(text) != *"do not lead to"* ]]
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, [])], "device_traces": [[E("segment_alloc", 1 << 40, 8 * MiB, 1), E("segment_alloc", 1 << 41, 2 * MiB, 2)]]}' >s.pickle
+	[[ $(text) == *"do not lead to the segments at the end (first at 0x10000000000): a range is got twice"* ]]
+}
+
+@test "segments without a block, or without an event of one, are reserved memory" {
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, [B(1 << 40, 20 * MiB, "inactive")])], "device_traces": []}' >s.pickle
+	[ "$(value '.snapshots[0].devices[0] | [.reserved.end, .requested.end, .inactive_end, .level]')" = "[$((20 << 20)),0,$((20 << 20)),\"framework\"]" ]
+}
+
+@test "freed before the recording began, but still awaited then: allocated no longer, active still" {
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, [B(1 << 40, 8 * MiB, "active_pending_free"), B((1 << 40) + 8 * MiB, 12 * MiB)])],
+	"device_traces": [[E("alloc", (1 << 40) + 8 * MiB, 12 * MiB, 2), E("free_requested", (1 << 40) + 8 * MiB, 12 * MiB, 3),
+	E("free_completed", (1 << 40) + 8 * MiB, 12 * MiB, 4), E("alloc", (1 << 40) + 8 * MiB, 12 * MiB, 5)]]}' >s.pickle
+	[ "$(value '.snapshots[0].devices[0] | [.active.peak, .allocated.peak, .requested.start]')" = "[$((20 << 20)),$((12 << 20)),$((8 << 20))]" ]
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, [B(1 << 40, 8 * MiB, "active_pending_free"), B((1 << 40) + 8 * MiB, 12 * MiB)])],
+	"device_traces": [[E("alloc", (1 << 40) + 8 * MiB, 4 * MiB, 1), E("alloc", (1 << 40) + 12 * MiB, 8 * MiB, 2)]]}' >s.pickle
+	[ "$(value '.snapshots[0].devices[0].requested.start')" = "$((8 << 20))" ]
+}
+
+@test "an address that belongs to a private pool at the end may have been the default pool's before" {
+	snapshot '{"segments": [S(1 << 40, 20 * MiB, [B(1 << 40, 20 * MiB)], segment_pool_id=(0, 7))],
+	"device_traces": [[E("segment_alloc", 1 << 40, 20 * MiB, 1), E("alloc", 1 << 40, 3 * MiB, 2), E("free_requested", 1 << 40, 3 * MiB, 3), E("free_completed", 1 << 40, 3 * MiB, 4),
+	E("segment_free", 1 << 40, 20 * MiB, 5, ("empty_cache",)), E("segment_alloc", 1 << 40, 20 * MiB, 6, ("capture",)), E("alloc", 1 << 40, 20 * MiB, 7, ("capture",))]]}' >s.pickle
+	[ "$(gpumemsnap whatif -f json -c '' s.pickle | jq -c '[.fidelity.events - .fidelity.matched, .runs[0].device_allocs, .runs[0].device_frees, .runs[0].reserved_peak]')" = "[0,2,1,$((20 << 20))]" ]
+}

@@ -37,8 +37,12 @@ static void divisions_are_a_number_or_a_list(void **state)
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:8", &e));
 	assert_true(c.divisions[0] == 8 && c.divisions[15] == 8);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[256:1,512:2,>:8],expandable_segments:True", &e));
-	assert_true(c.divisions[0] == 1 && c.divisions[8] == 1 && c.divisions[9] == 2 && c.divisions[10] == 8 && c.divisions[15] == 8);
+	assert_true(c.divisions[0] == 1 && c.divisions[8] == 1 && c.divisions[9] == 8 && c.divisions[10] == 8 && c.divisions[15] == 8);
 	assert_true(c.expandable);
+	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", &e));
+	assert_true(c.divisions[9] == 2 && c.divisions[10] == 8); /* PyTorch's ">" begins with what was named last */
+	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[>:4]", &e));
+	assert_true(c.divisions[0] == 4 && c.divisions[15] == 4);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[ 4 : 4 , 16 : 0 ]", &e));
 	assert_true(c.divisions[0] == 4 && c.divisions[2] == 4 && c.divisions[3] == 0 && c.divisions[4] == 0);
 }
@@ -111,7 +115,7 @@ static void divisions_round_up_between_powers_of_two(void **state)
 	assert_int_equal(gma_round_size(&c, 1200 * KIB), 1280 * KIB);
 	assert_int_equal(gma_round_size(&c, 2 * MIB), 2 * MIB); /* powers stay */
 	assert_int_equal(gma_round_size(&c, 7 * MIB + 1), 8 * MIB);
-	gma_conf_parse(&c, "roundup_power2_divisions:[1:0,4:2,>:1]", &e);
+	gma_conf_parse(&c, "roundup_power2_divisions:[1:0,4:2,8:1,>:1]", &e);
 	assert_int_equal(gma_round_size(&c, 1200 * KIB), 1200 * KIB);
 	assert_int_equal(gma_round_size(&c, 5 * MIB), 6 * MIB);
 	assert_int_equal(gma_round_size(&c, 9 * MIB), 9 * MIB);
