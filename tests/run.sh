@@ -9,7 +9,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 : "${B:=$PWD/build}"
-export B PATH="$B/bin:$PATH" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 NO_COLOR=1
+export B PATH="$B/bin:$PATH" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 NO_COLOR=1 GPUMEMSNAP_FONTS=
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 

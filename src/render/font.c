@@ -1,12 +1,14 @@
 /* font.c: FreeType over the embedded DejaVu faces, with caches for advances and bitmaps.
  *
- * The only file that sees FreeType. A struct font belongs to one thread.
+ * The only file that sees FreeType. A struct font belongs to one thread. The machine's own fonts are looked
+ * for when the first character comes that the built-in ones lack.
  */
 #include "render/font.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "render/font_data.h"
+#include "render/font_other.h"
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
@@ -16,28 +18,36 @@
 
 #define REPLACEMENT 0xfffdu
 #define ASCII       128
+#define MAX_FACES   (FONT_FACES + 256)
+#define NO_FACE     UINT16_MAX
 
 struct face {
 	FT_Face ft;
-	int size;             /* the size FreeType is set to, 0: none yet */
-	int16_t ascii[ASCII]; /* advances in font units, -1: not asked yet */
-	struct map64 other;   /* the same for all other characters */
+	int size; /* the size FreeType is set to, 0: none yet */
+};
+
+/* Characters as one built-in face shows them. */
+struct advances {
+	int16_t ascii[ASCII]; /* in font units, -1: not asked yet */
+	struct map64 other; /* all other characters: font units, and << 16 the face that has it, or NO_FACE */
 };
 
 struct font {
 	FT_Library lib;
-	struct face face[FONT_FACES];
+	struct face *face; /* the built-in ones, then others */
+	size_t n_faces, cap_faces;
+	bool searched;
+	struct advances advances[FONT_FACES];
 	struct map64 cached; /* (face, size, character, quarter) → glyph */
 	struct font_glyph **glyph;
 	size_t n_glyphs, cap_glyphs;
 };
 
-static bool face_open(struct font *f, enum font_face which, const unsigned char *data,
-                      const unsigned char *end)
+static bool open_built_in(struct font *f, const unsigned char *data, const unsigned char *end)
 {
-	struct face *face = &f->face[which];
+	struct face *face = VEC_PUSH(f->face, f->n_faces, f->cap_faces);
 
-	memset(face->ascii, 0xff, sizeof face->ascii);
+	*face = (struct face){0};
 	return !FT_New_Memory_Face(f->lib, data, (FT_Long)(end - data), 0, &face->ft);
 }
 
@@ -45,12 +55,32 @@ struct font *font_open(struct err *e)
 {
 	struct font *f = mem_zalloc(1, sizeof *f);
 
-	if (!FT_Init_FreeType(&f->lib) && face_open(f, FONT_REGULAR, font_regular, font_regular_end) &&
-	    face_open(f, FONT_BOLD, font_bold, font_bold_end))
+	for (int i = 0; i < FONT_FACES; i++)
+		memset(f->advances[i].ascii, 0xff, sizeof f->advances[i].ascii);
+	if (!FT_Init_FreeType(&f->lib) && open_built_in(f, font_regular, font_regular_end) &&
+	    open_built_in(f, font_bold, font_bold_end))
 		return f;
 	err_set(e, ERR_SYSTEM, NULL, -1, "FreeType cannot open the built-in font");
 	font_close(f);
 	return NULL;
+}
+
+static void open_others(struct font *f)
+{
+	struct font_files files;
+
+	font_files_find(&files);
+	for (size_t i = 0; i < files.n && f->n_faces < MAX_FACES; i++) {
+		FT_Face ft;
+		if (FT_New_Face(f->lib, files.path[i], 0, &ft))
+			continue;
+		if (FT_IS_SCALABLE(ft) && ft->units_per_EM)
+			*VEC_PUSH(f->face, f->n_faces, f->cap_faces) = (struct face){.ft = ft};
+		else
+			FT_Done_Face(ft);
+	}
+	font_files_free(&files);
+	f->searched = true;
 }
 
 void font_close(struct font *f)
@@ -63,11 +93,12 @@ void font_close(struct font *f)
 	}
 	free(f->glyph);
 	map64_free(&f->cached);
-	for (int i = 0; i < FONT_FACES; i++) {
-		map64_free(&f->face[i].other);
+	for (int i = 0; i < FONT_FACES; i++)
+		map64_free(&f->advances[i].other);
+	for (size_t i = 0; i < f->n_faces; i++)
 		if (f->face[i].ft)
 			FT_Done_Face(f->face[i].ft);
-	}
+	free(f->face);
 	if (f->lib)
 		FT_Done_FreeType(f->lib);
 	free(f);
@@ -90,35 +121,63 @@ uint32_t font_decode(const char *s, size_t n, size_t *len)
 	return c < 0xa0 ? REPLACEMENT : c;
 }
 
-static int units(struct face *face, uint32_t c)
+static int units(const struct font *f, size_t face, uint32_t c)
 {
-	FT_Fixed a = 0;
+	FT_Face ft = f->face[face].ft;
+	FT_Fixed a;
 
-	FT_Load_Glyph(face->ft, FT_Get_Char_Index(face->ft, c), FT_LOAD_NO_SCALE);
-	a = face->ft->glyph->metrics.horiAdvance;
+	if (FT_Load_Glyph(ft, FT_Get_Char_Index(ft, c), FT_LOAD_NO_SCALE))
+		return 0;
+	a = ft->glyph->metrics.horiAdvance;
 	return a < 0 || a > INT16_MAX ? 0 : (int)a;
 }
 
-static int cached_units(struct face *face, uint32_t c)
+static bool has(const struct font *f, size_t face, uint32_t c)
 {
+	return FT_Get_Char_Index(f->face[face].ft, c) != 0;
+}
+
+/* The face that has a character: the one asked for if it does. */
+static size_t face_of(struct font *f, enum font_face face, uint32_t c)
+{
+	if (has(f, face, c) || c == REPLACEMENT)
+		return face;
+	if (!f->searched)
+		open_others(f);
+	for (size_t i = FONT_FACES; i < f->n_faces; i++)
+		if (has(f, i, c))
+			return i;
+	return NO_FACE;
+}
+
+/* Its advance in that face's units, and the face. */
+static int advance_of(struct font *f, enum font_face face, uint32_t c, size_t *in)
+{
+	struct advances *a = &f->advances[face];
 	bool fresh;
 
+	*in = face;
 	if (c < ASCII) {
-		if (face->ascii[c] < 0)
-			face->ascii[c] = (int16_t)units(face, c);
-		return face->ascii[c];
+		if (a->ascii[c] < 0)
+			a->ascii[c] = (int16_t)units(f, face, c);
+		return a->ascii[c];
 	}
-	uint32_t *v = map64_put(&face->other, c, &fresh);
-	if (fresh)
-		*v = (uint32_t)units(face, c);
-	return (int)*v;
+	uint32_t *v = map64_put(&a->other, c, &fresh);
+	if (fresh) {
+		size_t found = face_of(f, face, c);
+		*v = (uint32_t)found << 16 | (uint32_t)(found == NO_FACE ? 0 : units(f, found, c));
+	}
+	*in = *v >> 16;
+	return (int)(*v & 0xffff);
 }
 
 int font_advance(struct font *f, enum font_face face, int size, uint32_t c)
 {
-	struct face *fc = &f->face[face];
+	size_t in;
+	int64_t n = advance_of(f, face, c, &in);
 
-	return cached_units(fc, c) * size * 64 / fc->ft->units_per_EM;
+	return in == NO_FACE ? font_hex_advance(size, c) * 64
+	                     : (int)(n * size * 64 / f->face[in].ft->units_per_EM);
 }
 
 static int to_pixels(int64_t sixty_fourths)
@@ -226,8 +285,14 @@ const struct font_glyph *font_glyph(struct font *f, enum font_face face, int siz
 	uint32_t *at = map64_put(&f->cached, key, &fresh);
 
 	if (fresh) {
+		size_t in;
+		struct font_glyph *g;
 		*at = (uint32_t)f->n_glyphs;
-		struct font_glyph *g = rasterise(&f->face[face], size, c, quarter);
+		advance_of(f, face, c, &in);
+		if (in == NO_FACE)
+			font_hex_draw(g = mem_zalloc(1, sizeof *g), size, c);
+		else
+			g = rasterise(&f->face[in], size, c, quarter);
 		*VEC_PUSH(f->glyph, f->n_glyphs, f->cap_glyphs) = g;
 		return g;
 	}

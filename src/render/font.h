@@ -1,8 +1,8 @@
 /* font.h: the two faces built into the program: how wide text is, and its pixels.
  *
  * Widths come from the font's own unhinted advances, so a layout is the same whatever version of
- * FreeType rasterises it. Any bytes may be given: what is not UTF-8 counts as U+FFFD, and a
- * character the font lacks (CJK, emoji) is a box.
+ * FreeType rasterises it. Any bytes may be given: what is not UTF-8 counts as U+FFFD. A character the two
+ * lack (CJK, emoji) comes from a font of the machine that has it, or is a box with its number.
  */
 #ifndef RENDER_FONT_H
 #define RENDER_FONT_H

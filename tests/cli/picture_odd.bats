@@ -51,6 +51,41 @@ all_pictures() { # FILE
 	[ "$(awk '$1 == "text" && $3 + $5 > 2400 {n++} END {print n + 0}' layout)" = 0 ]
 }
 
+@test "characters the built-in font lacks are boxes with their number, or come from the machine's fonts" {
+	# a font with one square for U+65E5, one and a half as wide as high
+	mkdir -p fonts/deep/er
+	python3 - <<-'PY'
+	import struct
+	square = struct.pack(">hhhhh", 1, 0, 0, 1000, 1000) + struct.pack(">HH", 3, 0) + b"\1\1\1\1" + \
+	    struct.pack(">hhhh", 0, 0, 1000, 0) + struct.pack(">hhhh", 0, 1000, 0, -1000)
+	square += b"\0" * (-len(square) % 4)
+	cmap = struct.pack(">HHHHL", 0, 1, 3, 10, 12) + struct.pack(">HHLLL", 12, 0, 28, 0, 1) + struct.pack(">LLL", 0x65E5, 0x65E5, 1)
+	tables = {
+	    b"cmap": cmap, b"glyf": square, b"loca": struct.pack(">LLL", 0, 0, len(square)),
+	    b"head": struct.pack(">LLLLHHqqhhhhHHhhh", 0x10000, 0, 0, 0x5F0F3CF5, 0, 1000, 0, 0, 0, 0, 1000, 1000, 0, 8, 2, 1, 0),
+	    b"hhea": struct.pack(">LhhhHhhhhhhhhhhhH", 0x10000, 1000, 0, 0, 1500, 0, 0, 1000, 1, 0, 0, 0, 0, 0, 0, 0, 2),
+	    b"hmtx": struct.pack(">HhHh", 500, 0, 1500, 0), b"maxp": struct.pack(">LH13H", 0x10000, 2, 4, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)}
+	at, index, body = 12 + 16 * len(tables), b"", b""
+	for tag in sorted(tables):
+	    index += tag + struct.pack(">LLL", 0, at + len(body), len(tables[tag]))
+	    body += tables[tag] + b"\0" * (-len(tables[tag]) % 4)
+	open("fonts/deep/er/Square-Regular.TTF", "wb").write(struct.pack(">LHHHH", 0x10000, len(tables), 0, 0, 0) + index + body)
+	PY
+	echo 'no font' >fonts/deep/Broken.otf
+	jq -c '.strings[1] = "日" | .strings[2] = "日本"' names.json >sun.json
+	width() { # TEXT
+		GPUMEMSNAP_FONTS=$fonts gpumemsnap flame --by count --layout --width 4000 sun.json |
+			awk -v want="\"$1\"" '$1 == "text" && $2 ~ /^box.name/ && $0 ~ want {printf "%.1f", $5 / $7; exit}'
+	}
+	fonts=
+	GPUMEMSNAP_FONTS='' gpumemsnap flame --by count sun.json >boxes.png
+	GPUMEMSNAP_FONTS=nowhere:fonts gpumemsnap flame --by count sun.json >square.png
+	run cmp boxes.png square.png
+	[ "$status" -eq 1 ]
+	fonts=fonts
+	[ "$(width 日)" = 1.5 ]
+}
+
 @test "stacks 7,000 deep are cut at 5,000, and the picture says so" {
 	all_pictures deep.json
 	gpumemsnap flame --layout deep.json >layout

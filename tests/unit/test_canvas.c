@@ -12,6 +12,7 @@ static int open_font(void **state)
 	struct err e = {0};
 
 	(void)state;
+	setenv("GPUMEMSNAP_FONTS", "", 1);
 	font = font_open(&e);
 	return font ? 0 : -1;
 }
@@ -50,6 +51,24 @@ static void bytes_that_are_no_text_are_one_replacement_each(void **state)
 		assert_int_equal(font_decode(cases[i].s, cases[i].n, &len), cases[i].want);
 		assert_int_equal(len, cases[i].len);
 	}
+}
+
+static void what_the_font_lacks_is_a_box_with_its_number(void **state)
+{
+	static const uint32_t lacks[] = {0x65e5, 0x672c, 0x1f680, 0x1f681};
+	const struct font_glyph *last = NULL;
+
+	(void)state;
+	for (int size = 8; size <= 40; size += 4, last = NULL)
+		for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+			const struct font_glyph *g = font_glyph(font, FONT_REGULAR, size, lacks[i], 0);
+			assert_true(g->w > 0 && g->h > 0 && g->h <= 2 * size);
+			assert_true(g->w * 64 < font_advance(font, FONT_REGULAR, size, lacks[i]));
+			if (last && last->w == g->w)
+				assert_memory_not_equal(last->coverage, g->coverage, (size_t)(g->w * g->h));
+			last = g;
+		}
+	assert_true(font_advance(font, FONT_BOLD, 20, 0x1f680) > font_advance(font, FONT_BOLD, 20, 0x65e5));
 }
 
 static void text_is_as_wide_as_its_letters(void **state)
@@ -356,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_that_are_no_text_are_one_replacement_each),
+	    cmocka_unit_test(what_the_font_lacks_is_a_box_with_its_number),
 	    cmocka_unit_test(text_is_as_wide_as_its_letters),
 	    cmocka_unit_test(elided_text_keeps_both_ends_whole_and_fits),
 	    cmocka_unit_test(elided_broken_text_does_not_run_away),
