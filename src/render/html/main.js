@@ -132,12 +132,22 @@ class App {
       frames = Array.from(file.stackFrames(what.stack)).reverse().map(f => ({ name: functionOf(file, f), where: whereOf(file, f), plumbing: !worthOf(file, f), colour: theme().code[codeOf(file, f) * 4 + 1] }));
     else if (what.frames)
       frames = what.frames.map(f => ({ name: f.function || '??', where: placeLine(f) }));
-    const list = el('ol', {}, ...frames.map(f => {
+    byId('details').replaceChildren(el('h3', { textContent: what.title }), facts, ...(frames.length ? [this.frameList(frames)] : []));
+  }
+  // Three and more frames of plumbing in a row are folded away.
+  frameList(frames) {
+    const item = f => {
       const li = el('li', { className: f.plumbing ? 'plumbing' : '' }, f.name, el('small', { textContent: f.where || '' }));
       if (f.colour) li.style.borderColor = f.colour;
       return li;
-    }));
-    byId('details').replaceChildren(el('h3', { textContent: what.title }), facts, ...(frames.length ? [list] : []));
+    };
+    const list = el('ol');
+    for (let i = 0, j; i < frames.length; i = j) {
+      for (j = i; j < frames.length && frames[j].plumbing;) j++;
+      if (j - i < 3) { j = Math.max(j, i + 1); list.append(...frames.slice(i, j).map(item)); }
+      else list.append(el('li', {}, el('details', {}, el('summary', { textContent: `${j - i} frames of plumbing` }), el('ol', {}, ...frames.slice(i, j).map(item)))));
+    }
+    return list;
   }
   panels() {
     const names = { flame: 'Flame', segments: 'Segments', stacks: 'Stacks', leaks: 'Leaks', growth: 'Growth', failures: 'Failures', groups: 'Groups' }, ids = Object.keys(names);
@@ -159,6 +169,8 @@ class App {
     document.querySelectorAll('[data-view]').forEach(b => { b.onclick = () => {
       this.timeline.mode = b.dataset.view;
       document.querySelectorAll('[data-view]').forEach(o => o.setAttribute('aria-pressed', o === b));
+      byId('places-hint').hidden = b.dataset.view !== 'places';
+      if (this.device) this.timeline.legend();
       this.timeline.draw();
     }; });
     addEventListener('resize', () => { this.timeline.draw(); this.flame.draw(); this.segments.draw(); });
@@ -166,7 +178,11 @@ class App {
       if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { e.preventDefault(); byId('tab-flame').click(); byId('search').focus(); }
     });
   }
-  setTheme(name) { document.documentElement.dataset.theme = name; try { localStorage.setItem('gpumemsnap-theme', name); } catch { /* a page from disk may have none */ } }
+  setTheme(name) {
+    document.documentElement.dataset.theme = name;
+    document.documentElement.style.setProperty('--held', theme().empty);
+    try { localStorage.setItem('gpumemsnap-theme', name); } catch { /* a page from disk may have none */ }
+  }
 }
 
 function localStorageGet(key) { try { return localStorage.getItem(key); } catch { return null; } }

@@ -9,8 +9,7 @@ class Segments {
     this.slider = byId('instant');
     this.hits = [];
     this.slider.oninput = () => {
-      const d = app.device, t = app.file.from + (app.file.to - app.file.from) * this.slider.value / 1000;
-      app.pickInstant(Math.max(0, d.eventAt(t, true) - 1), true);
+      app.pickInstant(Math.min(app.device.n - 1, +this.slider.value), true);
     };
     this.canvas.addEventListener('pointermove', e => {
       const h = this.under(e);
@@ -57,7 +56,8 @@ class Segments {
     lines.forEach((pieces, row) => { for (const p of pieces) this.paintPiece(ctx, p, row * LINE, per / width); });
     if (!list.length) { ctx.fillStyle = cssColour('--soft'); ctx.fillText('Nothing is held at this instant.', 8, 30); }
     byId('instant-text').textContent = timeText(d.timeOf(event), a.file);
-    if (document.activeElement !== this.slider) this.slider.value = Math.round(1000 * (d.timeOf(event) - a.file.from) / Math.max(1, a.file.to - a.file.from));
+    this.slider.min = Math.min(d.initial, event); this.slider.max = Math.max(d.n - 1, 0); // by events: they may all lie close together
+    if (document.activeElement !== this.slider) this.slider.value = event;
     byId('segments-hint').textContent = `${bytesText(held)} held in ${plural(list.length, 'segment')}, ${bytesText(used)} used` +
       (held > used ? `; free ${bytesText(held - used)}, the largest hole ${bytesText(this.most)}.` : '.') + ' Free memory is pale.';
     this.canvas.setAttribute('role', 'img');
@@ -88,7 +88,7 @@ class Segments {
       if (to <= from) return;
       this.most = Math.max(this.most, to - from);
       this.hits.push({ x, w, y: top, free: to - from, place: g.place + from + 1 });
-      if (w > 60) { ctx.fillStyle = cssColour('--soft'); ctx.fillText(elide(ctx, `free ${bytesText(to - from)}`, w - 6), x + 3, top + BAR / 2); }
+      if (w > 60) { ctx.fillStyle = cssColour('--soft'); const s = `free ${bytesText(to - from)}`; if (ctx.measureText(s).width <= w - 6) ctx.fillText(s, x + 3, top + BAR / 2); }
     };
     for (const b of g.blocks) {
       const b0 = Math.max(p.from, b.place - g.place), b1 = Math.min(p.to, b.place - g.place + b.size);
@@ -98,10 +98,15 @@ class Segments {
       const colour = bands.list[band].rest ? mixHex(theme().rest, cssColour('--ink'), .15) : bands.colour(band);
       ctx.fillStyle = colour; ctx.fillRect(x, top, w > 3 ? w - 1 : w, BAR);
       this.hits.push({ x, w, y: top, block: b.block });
-      if (w > 40) { ctx.fillStyle = inkOn(colour); ctx.fillText(elide(ctx, `${stackName(a.file, a.device.stack[b.block])} · ${bytesText(b.size)}`, w - 8), x + 4, top + BAR / 2); }
+      if (w > 40) { ctx.fillStyle = inkOn(colour); ctx.fillText(this.label(ctx, b, w - 8), x + 4, top + BAR / 2); }
       at = b1;
     }
     hole(at, p.to);
+  }
+  // As much of a block's origin and size as fits.
+  label(ctx, b, room) {
+    const name = stackName(this.app.file, this.app.device.stack[b.block]), inner = name.split(' ← ')[0], size = bytesText(b.size);
+    return [`${name} · ${size}`, `${inner} · ${size}`, inner, size].find(s => ctx.measureText(s).width <= room) || elide(ctx, inner, room);
   }
   under(e) {
     for (let i = this.hits.length - 1; i >= 0; i--) {

@@ -226,7 +226,7 @@ class Timeline {
       const x = Math.round(this.x(t)) + .5;
       ctx.strokeStyle = ctx.fillStyle = colour; ctx.setLineDash(dash); ctx.beginPath(); ctx.moveTo(x, TOP - 2); ctx.lineTo(x, TOP + this.h); ctx.stroke(); ctx.setLineDash([]);
       ctx.textBaseline = 'top'; ctx.textAlign = x > LEFT + this.w / 2 ? 'right' : 'left';
-      ctx.fillText(words, x + (ctx.textAlign === 'right' ? -4 : 4), TOP + 2);
+      this.words(words, x + (ctx.textAlign === 'right' ? -4 : 4), TOP + 2, 12);
     };
     for (const o of (d.report.ooms || []).slice(0, 50)) if (o.t_ns !== null || !this.file.hasTime) line(o.t_ns ?? o.event, cssColour('--bad'), [4, 4], `out of memory: ${bytesText(o.size)} asked`);
     const peak = d.extremes(d.initial, d.n);
@@ -237,7 +237,7 @@ class Timeline {
         ctx.fillStyle = cssColour('--ink'); ctx.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
         ctx.beginPath(); ctx.moveTo(x, y); ctx.lineTo(x - 5, y - 8); ctx.lineTo(x + 5, y - 8); ctx.fill();
         ctx.textBaseline = 'bottom'; ctx.textAlign = x > LEFT + this.w * .7 ? 'right' : 'left';
-        ctx.fillText(words, x + (ctx.textAlign === 'right' ? -8 : 8), Math.max(y - 1, TOP + 4));
+        this.words(words, x + (ctx.textAlign === 'right' ? -8 : 8), Math.max(y - 1, TOP + 4), -12);
         ctx.font = '12px system-ui, "DejaVu Sans", sans-serif';
       }
     }
@@ -245,6 +245,12 @@ class Timeline {
       const t = d.timeOf(this.app.instant);
       if (t >= this.from && t <= this.to) { ctx.fillStyle = cssColour('--accent'); ctx.fillRect(this.x(t) - 1, TOP - 4, 2, this.h + 4); }
     }
+  }
+  // Words over the picture, legible on whatever lies there: down (or up) to `height` from y.
+  words(s, x, y, height) {
+    const ctx = this.ctx, w = ctx.measureText(s).width, ink = ctx.fillStyle;
+    ctx.fillStyle = cssColour('--page') + 'd0'; ctx.fillRect(ctx.textAlign === 'right' ? x - w - 2 : x - 2, height > 0 ? y - 1 : y + height, w + 4, Math.abs(height) + 2);
+    ctx.fillStyle = ink; ctx.fillText(s, x, y);
   }
   paintSelection() {
     const s = this.brush || this.app.selection;
@@ -279,7 +285,7 @@ class Timeline {
     const list = byId('legend');
     list.replaceChildren(...this.bands.list.map((b, i) => {
       const li = el('li', { title: b.name }, el('i'), el('b', { textContent: b.name }), el('small', { textContent: `${bytesText(b.atPeak)} at the peak` }));
-      li.firstChild.style.background = this.bands.colour(i);
+      li.firstChild.style.background = this.mode === 'places' ? this.placeColour(i) : this.bands.colour(i);
       li.onmouseenter = () => { this.lit = i; this.draw(); };
       li.onmouseleave = () => { this.lit = -1; this.draw(); };
       li.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant), true);
