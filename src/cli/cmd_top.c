@@ -132,9 +132,11 @@ static void find_selected(struct screen *s)
 static void show(struct screen *s)
 {
 	struct text page = {0};
-	size_t fit;
+	size_t fit, height = s->look.height;
 
 	term_size(&s->look.width, &s->look.height);
+	if (s->look.height != height)
+		s->look.scroll = 0; /* as far up as the selected one allows */
 	top_sort(&s->top, s->look.order);
 	find_selected(s);
 	fit = top_rows(&s->top, &s->look);

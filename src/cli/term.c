@@ -81,10 +81,8 @@ static int signal_key(const struct term *t)
 }
 
 /* "\033[A" or "\033OA": an arrow; other sequences are no key of ours. */
-static int sequence_key(const char *s, size_t n)
+static int sequence_key(const char *s)
 {
-	if (n < 3 || (s[1] != '[' && s[1] != 'O'))
-		return TERM_NOTHING;
 	switch (s[2]) {
 	case 'A':
 		return TERM_UP;
@@ -99,22 +97,34 @@ static int sequence_key(const char *s, size_t n)
 	}
 }
 
+/* What follows an escape, up to the letter or ~ that ends it: keys held down come several in a row. */
+static int escape_key(struct pollfd *in)
+{
+	char s[16] = "\033";
+	size_t n = 1;
+
+	while (n < sizeof s && poll(in, 1, 20) > 0 && read(in->fd, s + n, 1) == 1) {
+		n++;
+		if (n == 2 && s[1] != '[' && s[1] != 'O')
+			return TERM_NOTHING;
+		if (n > 2 && s[n - 1] >= '@' && s[n - 1] <= '~')
+			return sequence_key(s);
+	}
+	return TERM_NOTHING;
+}
+
 int term_key(struct term *t, int ms)
 {
 	struct pollfd p[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = t->signals, .events = POLLIN}};
-	char s[8];
-	ssize_t n;
+	char c;
 
 	if (poll(p, 2, ms) <= 0)
 		return TERM_NOTHING;
 	if (p[1].revents)
 		return signal_key(t);
-	n = read(STDIN_FILENO, s, 1);
-	if (n <= 0)
+	if (read(STDIN_FILENO, &c, 1) != 1)
 		return TERM_END;
-	if (s[0] != 27)
-		return s[0] == 3 || s[0] == 4 ? TERM_END : (unsigned char)s[0];
-	if (poll(p, 1, 20) > 0 && (n = read(STDIN_FILENO, s + 1, sizeof s - 1)) > 0)
-		return sequence_key(s, (size_t)n + 1);
-	return TERM_NOTHING;
+	if (c == 27)
+		return escape_key(p);
+	return c == 3 || c == 4 ? TERM_END : (unsigned char)c;
 }

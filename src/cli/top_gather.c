@@ -346,6 +346,7 @@ static void look_at_nvml(struct gather *g, struct top *t, const uint64_t *pids, 
 					.busy = gpus[i].busy};
 		snprintf(gpu->name, sizeof gpu->name, "%s", gpus[i].name);
 		snprintf(gpu->uuid, sizeof gpu->uuid, "%.*s", (int)sizeof gpu->uuid - 1, gpus[i].uuid);
+		t->unlisted |= !gpus[i].processes_known;
 		for (k = 0; k < gpus[i].n_processes; k++)
 			if (is_wanted((int)gpus[i].processes[k].pid, pids, n_pids))
 				find_process(t, (int)gpus[i].processes[k].pid, (int)i)->used = gpus[i].processes[k].used;

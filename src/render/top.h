@@ -46,6 +46,7 @@ struct top {
 	int64_t wall_ns;
 	char *driver;  /* its version; NULL */
 	char *no_nvml; /* why there is none; NULL if there is */
+	bool unlisted; /* it does not list the processes of every device */
 	struct top_gpu *gpus;
 	size_t n_gpus, cap_gpus;
 	struct top_process *processes;

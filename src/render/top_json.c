@@ -79,6 +79,7 @@ void top_json(FILE *f, const struct top *t)
 	json_i64(root, "time_wall_ns", t->wall_ns);
 	json_text(root, "driver", t->driver);
 	json_text(root, "no_nvml", t->no_nvml);
+	cJSON_AddBoolToObject(root, "processes_listed", !t->no_nvml && !t->unlisted);
 	list = json_array(root, "gpus");
 	for (i = 0; i < t->n_gpus; i++)
 		gpu(json_item(list), &t->gpus[i]);

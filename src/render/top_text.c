@@ -136,8 +136,9 @@ static void title(struct page *p, const struct top *t)
 	text_printf(&p->row, "  %zu GPU%s, %zu recorded process%s, by %s", t->n_gpus, t->n_gpus == 1 ? "" : "s",
 	            t->n_recorded, t->n_recorded == 1 ? "" : "es", top_order_name(p->look->order));
 	end_line(p, BOLD);
-	if (t->no_nvml) {
-		text_printf(&p->row, "%s: only recorded processes are known", t->no_nvml);
+	if (t->no_nvml || t->unlisted) {
+		text_printf(&p->row, "%s: only recorded processes are known",
+			    t->no_nvml ? t->no_nvml : "NVML does not list every GPU's processes");
 		end_line(p, SOFT);
 	}
 }
@@ -299,7 +300,7 @@ static void detail(struct page *p, const struct top_process *row, size_t most)
 
 size_t top_rows(const struct top *t, const struct top_look *look)
 {
-	size_t above = 1 + (t->no_nvml != NULL) + 1 + t->n_gpus + 1 + 1, room;
+	size_t above = 1 + (t->no_nvml || t->unlisted) + 1 + t->n_gpus + 1 + 1, room;
 
 	if (!look->height)
 		return t->n_processes;
@@ -333,7 +334,7 @@ void top_text(struct text *out, const struct top *t, const struct top_look *look
 	for (i = first; i < t->n_processes && i < first + rows && !full(&p, 1); i++)
 		process_line(&p, t, &t->processes[i], look->height && i == look->selected);
 	if (!t->n_processes && !full(&p, 1)) {
-		text_puts(&p.row, "      no process uses a GPU");
+		text_printf(&p.row, "      no %sprocess uses a GPU", t->no_nvml || t->unlisted ? "recorded " : "");
 		end_line(&p, PLAIN);
 	}
 	if (look->height && look->selected < t->n_processes)

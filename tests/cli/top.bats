@@ -73,6 +73,16 @@ wait_for_file() { # FILE: until it has something in it
 	LD_LIBRARY_PATH=$fake gpumemsnap top --once 1 | grep -E '^1 +NVIDIA Other +3.00 MiB 139.11 GiB 139.70 GiB'
 }
 
+@test "an NVML that lists no processes is not taken for a GPU that nobody uses" {
+	pid=2
+	world
+	echo no-processes >>"$FAKE_NVML"
+	LD_LIBRARY_PATH=$fake gpumemsnap top --format json | jq -e '.no_nvml == null and .processes_listed == false'
+	LD_LIBRARY_PATH=$fake gpumemsnap top --once >look.txt
+	grep -qx "NVML does not list every GPU's processes: only recorded processes are known" look.txt
+	grep -qx ' *no recorded process uses a GPU' look.txt || grep -q '1 recorded process' look.txt
+}
+
 @test "a process that this /proc does not know is said to be one" {
 	pid=2
 	world
@@ -155,6 +165,36 @@ wait_for_file() { # FILE: until it has something in it
 	tmux -L "$screen" resize-window -x 120 -y 16
 	wait_for 'PEAK'
 	[ "$(wc -l <shown)" -eq 16 ]
+	tmux -L "$screen" send-keys q
+	wait_for_file ended
+	grep -qx 'ended 0' ended
+	[ ! -s err ]
+}
+
+@test "two hundred processes scroll, the screen may shrink, and the selected process may die" {
+	command -v tmux >/dev/null || skip 'tmux is not installed'
+	linger
+	world
+	sed -i "/^process 1 /,/^process 9/d" "$FAKE_NVML"
+	for i in $(seq 200); do sed -i "/^process $pid/a process $((4194304 + i)) $((i << 20)) compute" "$FAKE_NVML"; done
+	terminal "env LD_LIBRARY_PATH=$fake LC_ALL=C.UTF-8 FAKE_NVML=$FAKE_NVML $B/bin/gpumemsnap top -i 200ms 2>err
+		echo ended \$? >ended"
+	wait_for 'load_weights linger.c:'
+	tmux -L "$screen" send-keys NPage NPage NPage
+	wait_for '^4194475 '
+	tmux -L "$screen" resize-window -x 40 -y 10
+	for _ in $(seq 600); do tmux -L "$screen" capture-pane -p >shown; [ "$(grep -c '^41944' shown)" -eq 3 ] && break; sleep 0.1; done
+	[ "$(wc -l <shown)" -eq 10 ]
+	[ "$(wc -L <shown)" -le 40 ]
+	tmux -L "$screen" send-keys PPage PPage PPage
+	wait_for "^ *$pid "
+	tmux -L "$screen" resize-window -x 80 -y 24
+	wait_for 'keep_for_later linger.c:'
+	kill -KILL "$pid"
+	sed -i "/^process $pid/d" "$FAKE_NVML"
+	for _ in $(seq 600); do tmux -L "$screen" capture-pane -p >shown; grep -qE "^ *$pid " shown || break; sleep 0.1; done
+	wait_for '^4194504 '
+	[ "$(grep -cE "^ *$pid " shown)" -eq 0 ]
 	tmux -L "$screen" send-keys q
 	wait_for_file ended
 	grep -qx 'ended 0' ended
