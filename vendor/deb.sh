@@ -2,6 +2,10 @@
 # deb.sh VERSION: Debian packages in $B/deb. Lays out a source tree there with vendor/debian as its debian/
 # and runs dpkg-buildpackage; nothing is signed or installed.
 set -euo pipefail
+if ! command -v dpkg-buildpackage >/dev/null || ! command -v dh >/dev/null; then
+	echo "make deb needs dpkg-buildpackage and dh: apt-get install dpkg-dev debhelper" >&2
+	exit 1
+fi
 version=$1
 tree=$B/deb/gpumemsnap-$version
 rm -rf "$B/deb"

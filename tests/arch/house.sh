@@ -79,6 +79,14 @@ for c in $commands; do
 	done
 done | rule 'each option stands in the man page'
 
+for c in $commands; do
+	word=${c//_/-}
+	awk '/^\.TP/ {getline; print}' "man/gpumemsnap-$word.1" 2>/dev/null | sed 's/\\-/-/g; s/\\f[RP]//g' | grep -oE -- '--[a-z][a-z-]+' | sort -u |
+		while read -r o; do
+			"$B/bin/gpumemsnap" "$word" --help | grep -qE -- "$o( |,|\$)" || echo "gpumemsnap $word has no $o, of which its page tells"
+		done
+done | rule 'each option of a man page is one of the command'
+
 for c in src/*/*.c src/*/*.h samples/*.c tests/*/*.c; do
 	[ -e "$c" ] && ! head -1 "$c" | grep -q '^/\*' && echo "$c"
 done | rule 'each file opens with what it is'

@@ -27,12 +27,14 @@ each() { printf '%s\n' "${@:2}" | nice xargs -P "$(nproc)" -n 1 bash -c "$1"' "$
 with_gcc() { each one_gcc "$@"; }
 with_clang() { each one_clang "$@"; }
 
+missing=
 for tool in cppcheck gcc clang-tidy; do
-	command -v $tool >/dev/null || { echo "$tool is not installed: left out"; continue; }
+	command -v $tool >/dev/null || { missing+=" $tool"; continue; }
 	echo "== $tool"
 	"with_${tool%-tidy}" "${files[@]}" 2>&1 | sed "s|^$PWD/||" | sort -u >>"$found"
 done
 
 judged=$(sed -e '/^#/d' -e 's/[.[\^$]/\\&/g' -e 's/\*/.*/g' -e 's/^/^/' tests/lint/judged)
 grep -v -e "$judged" "$found"
-[ $? -eq 1 ] && echo "nothing new: $(wc -l <"$found") findings, all judged (tests/lint/judged)"
+[ $? -eq 1 ] || exit 1
+echo "clean: $(wc -l <"$found") findings, all judged (tests/lint/judged)${missing:+; not installed, left out:$missing}"
