@@ -145,13 +145,9 @@ static bool refuses(const struct compiler *k)
 	return !k->probe && (shows(k, SEGMENT(FREE)) || shows(k, SEGMENT(UNMAP)) || shows(k, BLOCK(FREE)) || shows(k, BLOCK(FAIL)));
 }
 
-/* Where the recording says that a segment is, if that can be. */
-static bool shows_place(struct compiler *k, uint8_t op, uint64_t *addr)
+static bool can_be_place(uint64_t addr)
 {
-	if (!shows(k, op))
-		return false;
-	*addr = k->c->addr[k->rows[k->at]];
-	return *addr < GMA_TOO_MUCH && *addr % GMA_MIN_BLOCK == 0;
+	return addr < GMA_TOO_MUCH && addr % GMA_MIN_BLOCK == 0;
 }
 
 static int recorded_alloc(void *ctx, uint64_t size, uint64_t *addr)
@@ -160,8 +156,10 @@ static int recorded_alloc(void *ctx, uint64_t size, uint64_t *addr)
 
 	if (refuses(k))
 		return GMA_OUT_OF_MEMORY;
-	if (shows_place(k, SEGMENT(ALLOC), addr))
+	if (shows(k, SEGMENT(ALLOC)) && can_be_place(k->c->addr[k->rows[k->at]])) {
+		*addr = k->c->addr[k->rows[k->at]];
 		return GMA_OK;
+	}
 	*addr = k->d.sim.next;
 	k->d.sim.next += (size + GMA_SIM_GRANULE - 1) & ~(GMA_SIM_GRANULE - 1);
 	return GMA_OK;
@@ -175,12 +173,18 @@ static int recorded_free(void *ctx, uint64_t addr, uint64_t size)
 	return GMA_OK;
 }
 
+/* The range is where the request maps its first page, though it may have to flush the cache before. */
 static int recorded_reserve(void *ctx, uint64_t size, uint64_t *addr)
 {
 	struct compiler *k = ctx;
+	size_t i = k->at;
 
-	if (shows_place(k, SEGMENT(MAP), addr))
+	while (i < k->end && !is(k, i, SEGMENT(MAP)))
+		i++;
+	if (i < k->end && !k->off && can_be_place(k->c->addr[k->rows[i]])) {
+		*addr = k->c->addr[k->rows[i]];
 		return GMA_OK;
+	}
 	*addr = k->d.sim.next;
 	k->d.sim.next += size;
 	return GMA_OK;
@@ -258,16 +262,18 @@ static struct gma_request request(struct compiler *k, size_t i)
 	return whatif_request(&k->d, k->c->size[row], k->c->stream[row], k->c->pool[row], (uint32_t)k->t->n_slots);
 }
 
-/* A private pool's segments go back only when nobody needs it any more. */
-static void give_up_pools(struct compiler *k, size_t from, size_t to)
+/* A private pool's segments go back only when nobody needs it any more, or for a request of its own. */
+static void give_up_pools(struct compiler *k, size_t from, size_t to, size_t request)
 {
 	const struct pool_info *pools = k->t->m->pools;
+	const uint64_t *own = request < k->n ? pools[k->c->pool[k->rows[request]]].id : pools[0].id;
 	size_t i;
 
 	for (i = from; i < to; i++) {
 		const uint64_t *id = pools[k->c->pool[k->rows[i]]].id;
 
-		if (!(id[0] || id[1]) || !(is(k, i, SEGMENT(FREE)) || is(k, i, SEGMENT(UNMAP))))
+		if (!(id[0] || id[1]) || (id[0] == own[0] && id[1] == own[1]) ||
+		    !(is(k, i, SEGMENT(FREE)) || is(k, i, SEGMENT(UNMAP))))
 			continue;
 		whatif_pool_dead(&k->d, k->c->pool[k->rows[i]]);
 		compile_op(k, WHATIF_GIVEN_UP, k->rows[i], 0);
@@ -283,7 +289,7 @@ static void take_request(struct compiler *k, size_t from, size_t i)
 	bool failed = is(k, i, BLOCK(FAIL));
 
 	compile_replaced(k, row);
-	give_up_pools(k, from, i);
+	give_up_pools(k, from, i, i);
 	window_open(k, from, i + 1);
 	gma_core_malloc(k->d.core, &q, &b);
 	window_close(k);
@@ -302,7 +308,7 @@ static void take_request(struct compiler *k, size_t from, size_t i)
 
 static void take_empty(struct compiler *k, size_t from, size_t to)
 {
-	give_up_pools(k, from, to);
+	give_up_pools(k, from, to, k->n);
 	window_open(k, from, to);
 	k->emptying = true;
 	gma_core_empty_cache(k->d.core, NULL);
