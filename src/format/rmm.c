@@ -11,6 +11,7 @@
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream"
 
+enum { PROBED = 64 << 10 }; /* a program may have written something before the header */
 enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM, FIELDS };
 
 struct field {
@@ -238,7 +239,8 @@ bool rmm_probe(const struct input *in)
 	uint64_t tid;
 	bool of_day;
 
-	if (in->n >= strlen(HEADER) && !memcmp(s, HEADER, strlen(HEADER)))
+	if (in->n && (memmem(s, in->n < PROBED ? in->n : PROBED, "\n" HEADER, strlen(HEADER) + 1) ||
+	              (in->n >= strlen(HEADER) && !memcmp(s, HEADER, strlen(HEADER)))))
 		return true;
 	return end && split(s, end, field) && number(field[THREAD], &tid) &&
 	       time_of(field[TIME], &ns, &of_day) && GMS_OP_KIND(action_op(field[ACTION])) == GMS_K_BLOCK;

@@ -201,6 +201,7 @@ static void logs_are_told_from_other_files(void **state)
 	assert_true(probes(HEADER));
 	assert_true(probes("1979932,14:21:19.998533,allocate,0x30a000000,256,0x2\n")); /* no header */
 	assert_true(probes("1,2.0,free,0x1,2,0\nrest"));
+	assert_true(probes("Jan 1 INFO start, more\n" HEADER "\n1,2.0,allocate,0x1,2,0\n"));
 	assert_false(probes("1,2.0,free,0x1,2,0"));
 	assert_false(probes("1,2,3,4,5,6\n"));
 	assert_false(probes("name,size\n"));
