@@ -26,6 +26,11 @@ struct diff {
 	struct diff_row *rows; /* largest change at the peak first, then at the end */
 	size_t n;
 };
+/* Bytes or blocks at the peak or at the end. */
+static inline const uint64_t *diff_values(const struct diff_row *r, bool end, bool count)
+{
+	return count ? end ? r->end_count : r->peak_count : end ? r->end : r->peak;
+}
 /* What a stack says, across models; loose: without lines and modules. */
 uint64_t diff_identity(const struct model *m, uint32_t stack, bool loose);
 /* Sums of both, as totals_all gives them, so that several devices share the passes. */

@@ -61,18 +61,19 @@ static uint32_t stack_in_b(struct translation *t, uint32_t stack)
 	return id;
 }
 
-void diff_tree_fill(struct flame *f, struct model *b, const struct model *a, const struct diff *d, bool end)
+void diff_tree_fill(struct flame *f, struct model *b, const struct model *a, const struct diff *d, bool end,
+                    bool count)
 {
 	struct translation t = {.b = b, .a = a, .frame = mem_zalloc(a->frames.n + 1, sizeof(uint32_t))};
 
 	note_names(&t);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct diff_row *r = &d->rows[i];
-		const uint64_t *bytes = end ? r->end : r->peak;
-		if (bytes[DIFF_A] || bytes[DIFF_B])
+		const uint64_t *v = diff_values(r, end, count);
+		if (v[DIFF_A] || v[DIFF_B])
 			flame_add_change(f,
 			                 r->has[DIFF_B] ? r->stack[DIFF_B] : stack_in_b(&t, r->stack[DIFF_A]),
-			                 bytes[DIFF_B], bytes[DIFF_A]);
+			                 v[DIFF_B], v[DIFF_A]);
 	}
 	map64_free(&t.by_name);
 	free(t.frame);

@@ -5,9 +5,10 @@
 #include "analyze/diff.h"
 #include "analyze/flame.h"
 
-/* Add every row of d to f, which was begun on b: values are what is live in b at its peak (or end), before
- * them what is live in a. Stacks that only a has are added to b's tables; a frame whose line moved becomes
+/* Add every row of d to f, which was begun on b: values are the bytes (or blocks) live in b at its peak (or
+ * end), before them those in a. Stacks that only a has are added to b's tables; a frame whose line moved becomes
  * the one that b has of the function, if that is only one. */
-void diff_tree_fill(struct flame *f, struct model *b, const struct model *a, const struct diff *d, bool end);
+void diff_tree_fill(struct flame *f, struct model *b, const struct model *a, const struct diff *d, bool end,
+                    bool count);
 
 #endif

@@ -59,7 +59,7 @@ static struct frame coarse(struct levels *l, uint32_t frame)
 	else if (is_python(file) && (n = package(file, &name)))
 		text_add(&t, name, n);
 	else
-		text_puts(&t, l->level == LEVEL_FILE ? "(no file known)" : "(native code)");
+		text_puts(&t, model_text(l->m, l->nameless));
 	struct frame out = {.function = model_string(l->m, t.s, t.n),
 	                    .file = l->level == LEVEL_FILE ? f.file : 0};
 	text_free(&t);
@@ -159,9 +159,12 @@ static size_t phase_frames(struct levels *l, uint32_t phase, uint32_t *out)
 
 /* --- stacks --------------------------------------------------------------------------------- */
 
+/* What called code with a name and has none itself is an interpreter on its way there: it would stand between
+ * any two files and packages, and says nothing. */
 static uint32_t coarse_stack(struct levels *l, uint32_t stack, uint32_t phase)
 {
 	size_t n, k = 0, n_phases;
+	bool named = false;
 	uint32_t phases[MAX_NESTING];
 
 	model_stack_frames(l->m, stack, &n);
@@ -173,6 +176,10 @@ static uint32_t coarse_stack(struct levels *l, uint32_t stack, uint32_t phase)
 	}
 	for (size_t i = 0, from = k; i < n; i++) {
 		uint32_t frame = coarse_frame(l, model_stack_frames(l->m, stack, &n)[i]);
+		bool nameless = l->level != LEVEL_FUNCTION && l->m->frames.v[frame].function == l->nameless;
+		if (nameless && named)
+			continue;
+		named |= !nameless;
 		if (k == from || l->level == LEVEL_FUNCTION || out[k - 1] != frame)
 			out[k++] = frame;
 	}
@@ -186,6 +193,7 @@ static uint32_t coarse_stack(struct levels *l, uint32_t stack, uint32_t phase)
 void levels_make(struct levels *l, struct model *m, enum level level, bool phases, bool reverse)
 {
 	*l = (struct levels){.level = level, .phases = phases, .m = m, .reverse = reverse};
+	l->nameless = model_cstring(m, level == LEVEL_FILE ? "(no file known)" : "(native code)");
 	l->frame = mem_zalloc(m->frames.n + 1, sizeof *l->frame);
 	l->phase_of_row = phases ? group_phases(m) : NULL;
 	l->outer = phases ? find_outer(m) : NULL;

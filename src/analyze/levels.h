@@ -17,6 +17,7 @@ struct levels {
 	/* private */
 	struct model *m;
 	bool reverse;
+	uint32_t nameless;     /* the string that names frames of which nothing is known */
 	uint32_t *frame;       /* a frame of the recording → the coarse one + 1; 0: not asked yet */
 	struct map64 original; /* the other way round */
 	uint32_t *phase_of_row, *outer;

@@ -16,7 +16,7 @@ struct options {
 	const char *format;
 	uint64_t top, width;
 	struct narrowing narrowing;
-	const char *at;
+	const char *at, *by;
 	struct drawing drawing;
 };
 
@@ -32,6 +32,8 @@ static const struct option_row rows[] = {
      "draw a differential flame graph (PNG) there instead; - is standard output"},
     {"at", 0, OPT_CHOICE, offsetof(struct options, at), "peak|end",
      "which instant --flame draws (default peak)"},
+    {"by", 0, OPT_CHOICE, offsetof(struct options, by), "bytes|count",
+     "what its widths and colours tell: bytes or blocks (default bytes)"},
     {"theme", 0, OPT_CHOICE, offsetof(struct options, drawing.theme), "light|dark",
      "its colours (default light)"},
     {"scale", 0, OPT_REAL, offsetof(struct options, drawing.scale), "FACTOR",
@@ -80,7 +82,8 @@ static int draw(struct options *o, const struct model *a, struct model *b, struc
 
 	if (device < 0)
 		return -1;
-	return diff_picture(&o->drawing, a, b, (uint8_t)device, o->at && !strcmp(o->at, "end"), e);
+	return diff_picture(&o->drawing, a, b, (uint8_t)device, o->at && !strcmp(o->at, "end"),
+	                    o->by && !strcmp(o->by, "count"), e);
 }
 
 static int diff_run(void *options, int argc, char **argv, struct err *e)
@@ -92,10 +95,11 @@ static int diff_run(void *options, int argc, char **argv, struct err *e)
 
 	if (argc != 2)
 		return err_set(e, ERR_USAGE, NULL, -1, "diff takes two snapshots, not %d", argc);
-	if ((o->at || o->drawing.theme || o->drawing.scale || o->drawing.title || o->drawing.layout) &&
+	if ((o->at || o->by || o->drawing.theme || o->drawing.scale || o->drawing.title ||
+	     o->drawing.layout) &&
 	    !o->drawing.output)
 		return err_set(e, ERR_USAGE, NULL, -1,
-		               "--at and what a picture looks like need --flame FILE");
+		               "--at, --by and what a picture looks like need --flame FILE");
 	o->drawing.width = o->width;
 	if (o->drawing.output && drawing_check(&o->drawing, "diff", e))
 		return -1;

@@ -5,8 +5,8 @@
 #include "cli/drawing.h"
 #include "model/model.h"
 
-/* One device of two recordings as a differential flame; b's tables of stacks grow. */
+/* One device of two recordings as a differential flame of bytes or blocks; b's tables of stacks grow. */
 int diff_picture(const struct drawing *d, const struct model *a, struct model *b, uint8_t device, bool end,
-                 struct err *e);
+                 bool count, struct err *e);
 
 #endif

@@ -74,22 +74,30 @@ static void draw_row(struct page *p, const struct chart *c, unsigned row)
 	text_free(&t);
 }
 
-static void axis(struct page *p, const struct model *m, bool by_time, size_t columns)
+/* Where it begins and ends, and between them what the two shades are. */
+static void axis(struct page *p, const struct model *m, const struct chart *c)
 {
+	const char *key = !c->reserved ? ""
+	                  : p->unicode ? "\xe2\x96\x88 requested  \xe2\x96\x91 reserved"
+	                               : "# requested  . reserved";
 	char left[TEXT_SIZE_MAX], right[TEXT_SIZE_MAX];
-	size_t n = m->ev.n - m->n_initial;
+	size_t n = m->ev.n - m->n_initial, wide = c->reserved ? strlen("# requested  . reserved") : 0;
 
-	if (by_time) {
+	if (c->profile->by_time) {
 		text_ns(left, m->ev.t_ns[m->n_initial]);
 		text_ns(right, m->ev.t_ns[m->ev.n - 1]);
 	} else {
 		snprintf(left, sizeof left, "event 0");
-		snprintf(right, sizeof right, "%zu", n - 1);
+		text_count(right, n - 1);
 	}
 	page_ink(p, INK_DIM);
 	fprintf(p->f, "%*s%s", LABEL + 2, "", left);
-	if (columns > strlen(left) + strlen(right))
-		fprintf(p->f, "%*s%s", (int)(columns - strlen(left) - strlen(right)), "", right);
+	size_t both = strlen(left) + strlen(right), room = c->columns > both ? c->columns - both : 0;
+	if (room < wide + 4)
+		key = "", wide = 0;
+	if (room)
+		fprintf(p->f, "%*s%s%*s%s", (int)((room - wide) / 2), "", key,
+		        (int)(room - wide - (room - wide) / 2), "", right);
 	page_ink(p, INK_PLAIN);
 	fputc('\n', p->f);
 }
@@ -116,7 +124,7 @@ void chart_memory(struct page *p, const struct model *m, const struct device_tot
 		draw_row(p, &c, row);
 		page_ink(p, INK_PLAIN);
 	}
-	axis(p, m, d->profile->by_time, c.columns);
+	axis(p, m, &c);
 }
 
 void chart_strip(struct page *p, const char *label, const float *v, size_t n)

@@ -49,16 +49,17 @@ uint32_t flame_change_fill(const struct flame_plan *g, uint32_t node)
 	return palette_change(&g->l.pal, change < 0 ? -step : step);
 }
 
+static const char *amount_of(const struct flame_plan *g, char *buf, uint64_t n)
+{
+	return g->f->count ? text_count(buf, n) : text_bytes(buf, n);
+}
+
 static void signed_amount(const struct flame_plan *g, char *buf, size_t size, int64_t v)
 {
 	char amount[TEXT_SIZE_MAX];
 	uint64_t n = magnitude(v);
 
-	snprintf(buf, size, "%s%s",
-	         v < 0 ? "\xe2\x88\x92"
-	         : v   ? "+"
-	               : "\xc2\xb1",
-	         g->f->count ? text_count(amount, n) : text_bytes(amount, n));
+	snprintf(buf, size, "%s%s", v < 0 ? "\xe2\x88\x92" : v ? "+" : "\xc2\xb1", amount_of(g, amount, n));
 }
 
 void flame_change_words(const struct flame_plan *g, char *buf, size_t size, uint32_t node)
@@ -67,7 +68,7 @@ void flame_change_words(const struct flame_plan *g, char *buf, size_t size, uint
 	char now[TEXT_SIZE_MAX], change[TEXT_SIZE_MAX + 4];
 
 	signed_amount(g, change, sizeof change, change_of(g, node));
-	snprintf(buf, size, "%s \xc2\xb7 %s", text_bytes(now, v->total),
+	snprintf(buf, size, "%s \xc2\xb7 %s", amount_of(g, now, v->total),
 	         !v->was              ? "new"
 	         : change_of(g, node) ? change
 	                              : "same");
@@ -110,19 +111,19 @@ static int draw_scale(struct flame_plan *g, bool draw, int y)
 
 struct gone {
 	uint32_t stack;
-	uint64_t bytes;
+	uint64_t value;
 };
 
 static int most_first(const void *a, const void *b)
 {
 	const struct gone *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static struct gone *find_gone(const struct flame_change *c, size_t *n, uint64_t *sum)
+static struct gone *find_gone(const struct flame_change *c, bool count, size_t *n, uint64_t *sum)
 {
 	struct gone *v = mem_alloc((c->diff->n + 1) * sizeof *v);
 
@@ -130,11 +131,11 @@ static struct gone *find_gone(const struct flame_change *c, size_t *n, uint64_t 
 	*sum = 0;
 	for (size_t i = 0; i < c->diff->n; i++) {
 		const struct diff_row *r = &c->diff->rows[i];
-		const uint64_t *bytes = c->end ? r->end : r->peak;
-		if (!bytes[DIFF_A] || bytes[DIFF_B])
+		const uint64_t *value = diff_values(r, c->end, count);
+		if (!value[DIFF_A] || value[DIFF_B])
 			continue;
-		v[(*n)++] = (struct gone){r->stack[DIFF_A], bytes[DIFF_A]};
-		*sum += bytes[DIFF_A];
+		v[(*n)++] = (struct gone){r->stack[DIFF_A], value[DIFF_A]};
+		*sum += value[DIFF_A];
 	}
 	qsort(v, *n, sizeof *v, most_first);
 	return v;
@@ -147,7 +148,7 @@ static void draw_strip(struct flame_plan *g, const struct gone *v, size_t n, int
 	int h = g->pitch - look_px(&g->l, 1), last = g->l.margin;
 
 	for (size_t i = 0; i < n; i++) {
-		at += v[i].bytes;
+		at += v[i].value;
 		unsigned __int128 to = (unsigned __int128)at * (unsigned)g->width / total;
 		int x = g->l.margin + (to > (unsigned)g->width ? g->width : (int)to);
 		if (x - last < g->least && i + 1 < n)
@@ -170,7 +171,7 @@ static void list_gone(struct flame_plan *g, const struct gone *v, size_t n, int 
 		struct text name = {0};
 		int base = y + look_px(&g->l, 11);
 		code_stack_name(&codes, g->f->change->before, v[i].stack, &name);
-		signed_amount(g, amount, sizeof amount, -(int64_t)v[i].bytes);
+		signed_amount(g, amount, sizeof amount, -(int64_t)v[i].value);
 		picture_puts(g->p, "gone.amount", (int64_t)i, g->l.margin + indent - look_px(&g->l, 10), base,
 		             PIC_RIGHT, &g->l.bold, amount);
 		picture_fit(g->p, "gone.name", (int64_t)i, g->l.margin + indent, base, room, &g->l.text,
@@ -186,19 +187,19 @@ static int draw_gone(struct flame_plan *g, bool draw, int y)
 	struct text t = {0};
 	uint64_t sum, left = 0;
 	size_t n;
-	struct gone *v = find_gone(g->f->change, &n, &sum);
+	struct gone *v = find_gone(g->f->change, g->f->count, &n, &sum);
 	bool strip = g->tree->total != 0;
 
 	if (n) {
 		for (size_t i = LISTED; i < n; i++)
-			left += v[i].bytes;
-		text_printf(&t, "Gone: %s%s", text_bytes(amount, sum),
+			left += v[i].value;
+		text_printf(&t, "Gone: %s%s%s", amount_of(g, amount, sum), !g->f->count ? "" : sum == 1 ? " block" : " blocks",
 		            !strip                 ? ""
 		            : sum > g->tree->total ? ", more than the boxes above together"
 		                                   : ", on the scale of the boxes above");
 		if (n > LISTED)
 			text_printf(&t, "; the largest are named, %s more were %s",
-			            text_count(count, n - LISTED), text_bytes(amount, left));
+			            text_count(count, n - LISTED), amount_of(g, amount, left));
 		if (draw) {
 			picture_fit(g->p, "gone.title", -1, g->l.margin, y + look_px(&g->l, 11), g->width,
 			            &g->l.bold, t.s, t.n);

@@ -74,6 +74,20 @@ setup() {
 	grep -qF 'as much as before' same
 }
 
+@test "--flame --by count compares how many blocks there are" {
+	# 5 blocks of load instead of 1
+	jq -c '.events = [range(5) as $i | [$i, 0, 0, 4096 + 65536 * $i, 10, 0, 1, 0, 0]]' b.json >many.json
+	gpumemsnap diff a.json many.json --flame layout --layout --by count
+	grep -qF '"5 blocks of GPU memory live at the peak, 3 more than before (+150.0 %)"' layout
+	grep -qF 'meta Blocks "5"' layout
+	grep -qF 'meta BlocksBefore "2"' layout
+	grep -qF '"5 · +4"' layout
+	grep -q '^text gone.title.*"Gone: 1 block' layout
+	grep -q '^text gone.amount#0 .*"−1"$' layout
+	run gpumemsnap diff --by count a.json many.json
+	[ "$status" -eq 2 ]
+}
+
 @test "--flame writes a PNG, the text stays away" {
 	run gpumemsnap diff a.json b.json --flame out.png --at end --theme dark --width 800
 	[ "$status" -eq 0 ]

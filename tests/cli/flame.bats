@@ -87,6 +87,14 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *"'colour' is not bytes, count, function, file, module or phase"* ]]
 }
 
+@test "by module an interpreter's frames are no boxes between packages, what allocated is one" {
+	jq -c '.strings = ["", "main", "train.py", "call", "/x/site-packages/nn/linear.py", "forward", "eval", "malloc"] |
+		.frames = [[0,0,0,0], [7,0,0,0], [5,4,3,0], [6,0,0,0], [3,4,9,0], [1,2,1,0]] | .stacks = [[], [1,2,3,4,3,5,3]] |
+		.events |= map(.[6] = 1) | .phases = []' "$snap" >python.json
+	gpumemsnap flame --full --layout --by module python.json | awk '$1 == "text" && $2 ~ /^box.name/ {print $8, $9}' >names
+	[ "$(tr '\n' '|' <names)" = '"all memory"|"train.py" |"nn" |"(native code)"|' ] || { cat names; return 1; }
+}
+
 @test "the device with the highest peak is drawn unless told otherwise" {
 	run gpumemsnap flame --layout "$snap"
 	[[ "$output" == *"GPU 0 NVIDIA Test GPU"* ]]

@@ -112,7 +112,7 @@ static void frames_of_another_recording_follow_their_lines(void **state)
 	};
 	size_t frames = b.frames.n;
 	flame_begin(&f, &b, &plain);
-	diff_tree_fill(&f, &b, &a, &(struct diff){.rows = rows, .n = 4}, false);
+	diff_tree_fill(&f, &b, &a, &(struct diff){.rows = rows, .n = 4}, false, false);
 	assert_int_equal(b.frames.n, frames + 2); /* only the lines that b does not have */
 	flame_build(&f, 1);
 	assert_int_equal(f.node[0].total, 141);
