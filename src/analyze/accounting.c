@@ -341,6 +341,25 @@ static void add_context(struct accounting *a, size_t *cap, const struct model *m
 	add(a, cap, (struct account){.part = ACCOUNT_CONTEXT_LATER, .bytes = now - at_first});
 }
 
+/* More is explained than is used: what this process allocated just before NVML was asked was noted just after (a
+ * pool's reserve is sampled), and stands in the context as well. At the instant itself it is noted. */
+static void take_back_context(struct accounting *a, const struct model *m, uint8_t device)
+{
+	size_t first, last, i;
+	int64_t twice, too_much = a->sum - (int64_t)a->used;
+
+	if (!a->by_nvml || a->used == MODEL_UNKNOWN || too_much <= 0 || !own_samples(m, device, a->row, &first, &last))
+		return;
+	twice = (int64_t)(books_sum_at(m, device, a->row) - books_sum_at(m, device, last));
+	if (twice <= 0 || llabs(twice - too_much) >= too_much)
+		return;
+	for (i = 0; i < a->n; i++)
+		if (a->v[i].part == ACCOUNT_CONTEXT_LATER) {
+			a->v[i].bytes -= twice;
+			a->sum -= twice;
+		}
+}
+
 static int by_size(const void *a, const void *b)
 {
 	const struct account *x = a, *y = b;
@@ -477,6 +496,7 @@ void accounting_make(struct accounting *a, const struct model *m, uint8_t device
 		add_others(a, &cap, m, device);
 	else if (!a->foreign_ids || !add_unnamed(a, &cap, m, device))
 		add_before(a, &cap, m, device);
+	take_back_context(a, m, device);
 	if (a->used != MODEL_UNKNOWN)
 		a->remainder = (int64_t)a->used - a->sum;
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_S 5
+#define LIMIT_S 9 /* what manages services often kills after ten */
 
 static int request = -1; /* who reads a 't' there saves the history, and sends the signal again */
 static struct stat pipe_at_start;

@@ -114,6 +114,22 @@ os._exit(0)'
 	[ "$(actions)" = "segment_alloc alloc" ]
 }
 
+@test "a snapshot imports no part of torch that the program has not" {
+	py -c '
+import atexit, sys
+def check():
+    assert "torch._inductor" not in sys.modules and "_inductor" not in vars(torch)
+    print("fine")
+atexit.register(check)
+import torch
+x = torch.empty(1000)
+for f in sys.meta_path:
+    if type(f).__name__ == "Finder":
+        assert f._then.__self__.dump()' | grep -qx fine
+	[ "$(actions)" = "segment_alloc alloc" ]
+	py -c 'import torch, torch._inductor as i; x = torch.empty(1000); torch.cuda.memory._snapshot(); assert torch._inductor is i'
+}
+
 @test "the history keeps as many entries as wanted" {
 	GPUMEMSNAP_TORCH=entries=3 py -c 'import torch; keep = [torch.empty(1000) for i in range(9)]'
 	[ "$(actions)" = "alloc alloc alloc" ]

@@ -1,7 +1,7 @@
 """ranks.py MODE FOLDER: programs of several processes or devices, for ranks.sh. Each process that uses a GPU
 writes FOLDER/PID.told: PyTorch's own figures of each device, true until the interpreter ends.
 
-gloo, nccl   one rank of a training job, started by torchrun; rank 1 has batches eight times as large as the others'
+gloo, nccl   one rank of a training job, started by torchrun; rank 1 has larger batches, and keeps 512 MiB more
 fails        a job whose rank 1 asks for too much; torchrun then ends the others with SIGTERM
 devices      one process with a model on each GPU, and copies between them
 workers      spawned workers, one of which is terminated, and a DataLoader's forked ones
@@ -68,6 +68,7 @@ def rank(backend, folder):
     me, batch = dist.get_rank(), 256
     if me == 1:
         batch *= 8
+        keep_more(device, 512)
     model = build(device)
     if backend == "nccl":
         train(torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index]), batch, device)

@@ -22,9 +22,10 @@ def told(s, d, folder):
 
 
 def each_device(report):
+    """Each device that a process uses."""
     for s in report["snapshots"]:
         for d in s["devices"]:
-            if d["device"] is not None:
+            if d["device"] is not None and d["accounting"]["used"] is not None:
                 yield s, d
 
 

@@ -300,6 +300,29 @@ static void processes_of_another_namespace_are_one_part(void **state)
 	accounting_free(&a);
 }
 
+/* A pool's reserve is sampled now and then: NVML may have seen it grow before that. */
+static void what_nvml_saw_before_it_was_noted_is_no_context(void **state)
+{
+	uint32_t torch = from("/t/libc10_cuda.so", NULL, NULL);
+	struct accounting a;
+
+	(void)state;
+	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x1000, .size = MIB, .stack = torch);
+	sample(501 * MIB);
+	nvml(OWN, 501 * MIB, "");
+	nvml(OWN, 601 * MIB, ""); /* 68 MiB of code, and 32 of the pool */
+	put(&m, GMS_K_POOL, GMS_A_INFO, .pool = model_pool(&m, &(struct pool_info){.handle = 7}), .size = 32 * MIB);
+	sample(603 * MIB);
+	model_link(&m);
+	accounting_make(&a, &m, 0);
+	adds_up(&a);
+	assert_int_equal(part(&a, ACCOUNT_POOL_RESERVE, NULL), 32 * MIB);
+	assert_int_equal(part(&a, ACCOUNT_CONTEXT, NULL), 500 * MIB);
+	assert_int_equal(part(&a, ACCOUNT_CONTEXT_LATER, NULL), 68 * MIB);
+	assert_int_equal(a.remainder, 2 * MIB);
+	accounting_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest accounting[] = {
@@ -311,6 +334,7 @@ int main(void)
 		TEST(the_mapper_of_expandable_segments_is_their_owner),
 		TEST(ids_of_another_namespace_are_told),
 		TEST(processes_of_another_namespace_are_one_part),
+		TEST(what_nvml_saw_before_it_was_noted_is_no_context),
 		TEST(devices_have_books_of_their_own),
 	};
 	return cmocka_run_group_tests(accounting, NULL, NULL);

@@ -121,7 +121,7 @@ class Torch:
             import pickle
 
             temporary = self.path(".tmp")
-            snapshot = self.torch.cuda.memory._snapshot()
+            snapshot = self.snapshot()
             with open(temporary, "wb") as f:
                 pickle.dump(snapshot, f, 4)
             os.replace(temporary, self.path(""))
@@ -131,6 +131,17 @@ class Torch:
             return False
         finally:
             self.busy = False
+
+    def snapshot(self):
+        """PyTorch looks whether torch._inductor has made code that runs, and the look imports it: for seconds."""
+        stand_in = None
+        if "torch._inductor" not in sys.modules and "_inductor" not in vars(self.torch):
+            stand_in = self.torch._inductor = NotImported()
+        try:
+            return self.torch.cuda.memory._snapshot()
+        finally:
+            if stand_in and vars(self.torch).get("_inductor") is stand_in:
+                del self.torch._inductor
 
     def listen(self):
         """Wait for requests in a thread of our own, unseen by threading.enumerate()."""
@@ -178,6 +189,23 @@ class Torch:
 
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+class NotImported:
+    """torch._inductor to this thread, as long as nobody has imported it: it has no code. To others it is itself."""
+
+    def __init__(self):
+        import _thread
+
+        self.thread = _thread.get_ident()
+
+    def __getattr__(self, name):
+        import _thread
+        import importlib
+
+        if _thread.get_ident() == self.thread:
+            raise AttributeError(name)
+        return getattr(importlib.import_module("torch._inductor"), name)
 
 
 class Loader:

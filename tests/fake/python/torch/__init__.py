@@ -29,6 +29,14 @@ class _C:
 from . import cuda  # noqa: E402
 
 
+def __getattr__(name):
+    if name == "_inductor":
+        import importlib
+
+        return importlib.import_module("torch._inductor")
+    raise AttributeError(name)
+
+
 class Tensor:
     def __init__(self, nbytes):
         self._block = cuda._allocator.alloc(nbytes)
