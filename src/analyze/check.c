@@ -32,10 +32,14 @@ static void bytes_rule(struct check *c, const char *rule, uint8_t device, uint64
 		       mem_printf("%s, %s allowed", text_bytes(a, value), text_bytes(b, limit)));
 }
 
+static const char no_history[] = "not known: no history was recorded";
+
 static void leak_rule(struct check *c, const struct report *r, const struct report_device *d, uint64_t limit)
 {
 	const char *doubt = leak_doubt(r->m, d->device);
 
+	if (!doubt && r->m->history == HISTORY_NONE)
+		doubt = no_history;
 	if (limit == CHECK_NO_LIMIT)
 		return;
 	if (doubt)
@@ -57,15 +61,22 @@ static void frag_rule(struct check *c, const struct report *r, const struct repo
 {
 	const struct space *s = r->m->history == HISTORY_NONE ? &d->end_space : &d->peak_space;
 
-	if (limit < 0 || !s->known)
+	if (limit < 0)
 		return;
-	result(c, "max-frag", d->device, space_external(s) <= limit, space_external(s), limit,
-	       mem_printf("%.1f %%, %.1f %% allowed", 100 * space_external(s), 100 * limit));
+	if (!s->known)
+		result(c, "max-frag", d->device, true, NAN, limit, mem_strdup("passed over: no segments were recorded"));
+	else
+		result(c, "max-frag", d->device, space_external(s) <= limit, space_external(s), limit,
+		       mem_printf("%.1f %%, %.1f %% allowed", 100 * space_external(s), 100 * limit));
 }
 
-static void failure_rule(struct check *c, const struct report_device *d, uint64_t limit)
+static void failure_rule(struct check *c, const struct report *r, const struct report_device *d, uint64_t limit)
 {
-	if (limit != CHECK_NO_LIMIT)
+	if (limit == CHECK_NO_LIMIT)
+		return;
+	if (r->m->history == HISTORY_NONE)
+		result(c, "max-failures", d->device, false, NAN, (double)limit, mem_strdup(no_history));
+	else
 		result(c, "max-failures", d->device, d->ooms.n <= limit, (double)d->ooms.n, (double)limit,
 		       mem_printf("%zu, %llu allowed", d->ooms.n, (unsigned long long)limit));
 }
@@ -132,7 +143,7 @@ void check_make(struct check *c, const struct report *r, const struct check_limi
 		leak_rule(c, r, d, l->max_leak);
 		growth_rule(c, r, d, l->max_growth);
 		frag_rule(c, r, d, l->max_frag);
-		failure_rule(c, d, l->max_failures);
+		failure_rule(c, r, d, l->max_failures);
 		before = baseline ? same_device(baseline, d->device) : NULL;
 		if (before)
 			against(c, d, before, l->tolerance);

@@ -58,3 +58,17 @@ setup() {
 	[ "$status" -eq 2 ]
 	[[ $output == *"nothing to check"* ]]
 }
+
+@test "without a history neither leaks nor failures can be checked, so the check fails" {
+	sed -i 's/"history":"complete"/"history":"none"/' s.json
+	run gpumemsnap check --no-leaks --no-failures s.json
+	[ "$status" -eq 1 ]
+	[ "${lines[0]}" = "FAIL  max-leak           GPU 0  not known: no history was recorded" ]
+	[ "${lines[1]}" = "FAIL  max-failures       GPU 0  not known: no history was recorded" ]
+}
+
+@test "a limit on segments where there are none is passed over, in words" {
+	run gpumemsnap check --max-frag 5% s.json
+	[ "$status" -eq 0 ]
+	[ "${lines[0]}" = "ok    max-frag           GPU 0  passed over: no segments were recorded" ]
+}
