@@ -421,6 +421,7 @@ static int assemble(struct torch *t, pickle_word top)
 	torch_undo(t);
 	drop_host_segments(m);
 	judge_history(t);
+	torch_note_unused(t);
 	return 0;
 }
 

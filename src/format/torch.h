@@ -23,7 +23,8 @@
 	X(segments) X(device_traces) X(allocator_settings) X(external_annotations)                           \
 	X(host_segments) X(host_traces)                                                                      \
 	X(PYTORCH_CUDA_ALLOC_CONF) X(max_split_size) X(expandable_segments) X(garbage_collection_threshold)     \
-	X(roundup_power2_divisions)
+	X(roundup_power2_divisions)                                                                          \
+	X(user_metadata) X(compile_context) X(internal_metadata) X(forward_frames)
 #define TORCH_VALUES(X)                                                                                      \
 	X(alloc) X(free_requested) X(free_completed) X(segment_alloc) X(segment_free) X(segment_map)         \
 	X(segment_unmap) X(oom) X(snapshot) X(user_defined) X(annotate)                                      \
@@ -127,6 +128,7 @@ struct torch {
 	uint32_t odd_actions[8]; /* unknown actions already noted */
 	size_t n_odd, n_odd_keys;
 	bool blocks_noted;
+	size_t n_unused[4]; /* entries with something under the keys from user_metadata on */
 
 	/* the top level */
 	bool has_segments, has_host_segments;
@@ -191,6 +193,7 @@ int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_
 int torch_read_frame(struct torch *t, const struct torch_dict *d, struct pickle_object *as);
 bool torch_find_site(struct torch *t, const pickle_word *item, size_t n, uint32_t *at);
 size_t torch_unfold_stack(void *arg, const struct pickle_object *list, pickle_word *out);
+void torch_note_unused(struct torch *t);
 uint32_t torch_copy_row(struct torch *t, uint32_t row);
 
 /* torch_final.c */

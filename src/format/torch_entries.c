@@ -45,6 +45,37 @@ static void note_entry(struct torch *t, pickle_word action)
 		           model_text(t->m, torch_text_of(t, action)));
 }
 
+/* What is said of an entry and has no place in the model is counted: "" and "N/A" say nothing. */
+static void count_unused(struct torch *t, const struct torch_dict *d)
+{
+	static const char *const nothing = "N/A";
+	enum torch_word key;
+
+	for (key = TORCH_user_metadata; key <= TORCH_forward_frames; key++) {
+		const struct pickle_string *s = NULL;
+		pickle_word w = d->v[key];
+
+		if (!(d->has >> key & 1))
+			continue;
+		if (pickle_tag(w) == PICKLE_STRING)
+			s = &t->p.strings[pickle_index(w)];
+		t->n_unused[key - TORCH_user_metadata] +=
+		    s ? s->n && !(s->n == strlen(nothing) && !memcmp(s->s, nothing, s->n))
+		      : pickle_tag(w) == PICKLE_OBJECT && !pickle_is(&t->p, w, PICKLE_EMPTY_LIST);
+	}
+}
+
+void torch_note_unused(struct torch *t)
+{
+	static const char *const name[] = {"user_metadata", "compile_context", "internal_metadata", "forward_frames"};
+	size_t i;
+
+	for (i = 0; i < sizeof name / sizeof *name; i++)
+		if (t->n_unused[i])
+			model_note(t->m, NOTE_INFO, "the %s of %zu trace entr%s is left out", name[i], t->n_unused[i],
+			           t->n_unused[i] == 1 ? "y" : "ies");
+}
+
 static const uint8_t op_of[TORCH_N_WORDS] = {
     [TORCH_alloc] = GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC),
     [TORCH_free_requested] = GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED),
@@ -118,6 +149,8 @@ int torch_read_entry(struct torch *t, const struct torch_dict *d, struct pickle_
 	}
 	if (action == TORCH_user_defined)
 		mark_user_defined(t, &ev);
+	if (d->has >> TORCH_user_metadata)
+		count_unused(t, d);
 	as->kind = TORCH_IS_ENTRY;
 	as->at = (uint32_t)model_add(t->m, &ev);
 	return 0;
