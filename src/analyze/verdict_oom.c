@@ -51,8 +51,9 @@ static void fragmentation(struct text *t, const struct oom *o)
 	else if (o->holes == MODEL_UNKNOWN)
 		text_printf(t, "%s were cached, but not in one piece", text_bytes(a, o->cached));
 	else
-		text_printf(t, "%s were cached in %s holes, the largest that this request could use %s",
-		            text_bytes(a, o->cached), text_count(count, o->holes), text_bytes(b, o->largest));
+		text_printf(t, "%s were cached in %s hole%s, the largest that this request could use %s",
+		            text_bytes(a, o->cached), text_count(count, o->holes), o->holes == 1 ? "" : "s",
+		            text_bytes(b, o->largest));
 }
 
 static void refused(struct text *t, const struct model *m, const struct oom *o)

@@ -16,7 +16,7 @@ static void growth_rate(struct text *t, const struct report *r, const struct gro
 		text_printf(t, "about %s per %s", text_bytes(size, (uint64_t)g->rows[0].slope),
 			    seconds ? "second" : "step");
 	else
-		text_printf(t, "in %s blocks", text_count(count, g->rows[0].count));
+		text_printf(t, "in %s block%s", text_count(count, g->rows[0].count), g->rows[0].count == 1 ? "" : "s");
 }
 
 static void say_growth(struct verdict *v, const struct report *r, const struct report_device *d)

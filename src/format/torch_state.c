@@ -325,14 +325,14 @@ static void judge_lost(struct undo *u)
 	if (!frees) {
 		m->frees_left_out = true;
 		model_note(m, NOTE_WARNING,
-		           "%s: %zu blocks are gone at the end but no free was recorded: frees were "
+		           "%s: %zu block%s gone at the end but no free was recorded: frees were "
 		           "left out of the recording",
-		           u->where, u->live.n);
+		           u->where, u->live.n, u->live.n == 1 ? " is" : "s are");
 		return;
 	}
 	model_note(m, NOTE_INCONSISTENT,
-	           "%s: %zu blocks that the events leave live are not in the state at the end", u->where,
-	           u->live.n);
+	           "%s: %zu block%s that the events leave live %s not in the state at the end", u->where, u->live.n,
+	           u->live.n == 1 ? "" : "s", u->live.n == 1 ? "is" : "are");
 }
 
 static void undo_blocks(struct undo *u, bool has_segments)

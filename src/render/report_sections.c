@@ -435,25 +435,31 @@ void section_anomalies(const struct section *s)
 	rest(s, n, l->n);
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 void section_churn(const struct section *s)
 {
 	const struct churn *c = &s->d->churn;
 	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX];
 
 	page_heading(s->p, "CHURN");
-	page_line(s->p, "  %s allocations of %s", text_count(a, c->allocs), text_bytes(b, c->alloc_bytes));
+	page_line(s->p, "  %s allocation%s of %s", text_count(a, c->allocs), plural(c->allocs), text_bytes(b, c->alloc_bytes));
 	if (c->allocs_per_s == c->allocs_per_s)
 		page_line(s->p, "  %s per second, %s per second", text_count(a, (uint64_t)c->allocs_per_s),
 		          text_bytes(b, (uint64_t)c->bytes_per_s));
-	page_line(s->p, "  %s temporaries (%.1f %%) were given back within %s", text_count(a, c->temporaries),
+	page_line(s->p, "  %s temporar%s (%.1f %%) given back within %s", text_count(a, c->temporaries),
+	          c->temporaries == 1 ? "y" : "ies",
 	          c->allocs ? 100.0 * (double)c->temporaries / (double)c->allocs : 0,
 	          s->r->m->has_time ? "1 ms" : "32 events");
 	if (!s->d->end_space.known)
 		return;
-	page_line(s->p, "  %s segments asked of the device, %s of them in the second half; %s given back",
-	          text_count(a, c->device_allocs), text_count(b, c->late_device_allocs),
+	page_line(s->p, "  %s segment%s asked of the device, %s of them in the second half; %s given back",
+	          text_count(a, c->device_allocs), plural(c->device_allocs), text_count(b, c->late_device_allocs),
 	          text_count((char[TEXT_SIZE_MAX]){0}, c->device_frees));
-	page_line(s->p, "  The cache was flushed %s times (%s)", text_count(a, c->flushes),
+	page_line(s->p, "  The cache was emptied %s time%s (%s)", text_count(a, c->flushes), plural(c->flushes),
 	          text_bytes(b, c->flushed_bytes));
 }
 
@@ -472,8 +478,8 @@ void section_stacks(const struct section *s)
 		          text_count(b, c->events));
 	for (op = 0; op < 256; op++)
 		if (c->without[op])
-			page_line(s->p, "  %s %s.%s events have none", text_count(a, c->without[op]),
-			          gms_kind_info[op >> 3].name, gms_action_name[op & 7]);
+			page_line(s->p, "  %s %s.%s event%s none", text_count(a, c->without[op]), gms_kind_info[op >> 3].name,
+			          gms_action_name[op & 7], c->without[op] == 1 ? " has" : "s have");
 	for (i = 0; i < n; i++) {
 		page_line(s->p, "\n  %s", held(text, l->rows[i].bytes, l->rows[i].count));
 		stack_lines(s->p, s->r->m, l->rows[i].stack, 4);
