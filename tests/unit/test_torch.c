@@ -414,7 +414,7 @@ static void frees_left_out_on_purpose_are_told(void **state)
 
 	(void)state;
 	assert_true(m.frees_left_out);
-	assert_true(noted(&m, "1 blocks are gone"));
+	assert_true(noted(&m, "1 block is gone"));
 	model_free(&m);
 	/* nothing freed and nothing gone: nothing left out */
 	m = load(SNAPSHOT(SEGMENT(0x1000000, 2097152, USED(0x1000000, 2097152, 2097152)),
