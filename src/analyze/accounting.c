@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKED_AGAIN_NS 150000000 /* NVML is, at the latest */
+
 /* What this process took from the driver, at one row. */
 struct books {
 	const struct model *m;
@@ -310,16 +312,20 @@ static bool is_sample(const struct model *m, size_t row, enum gms_kind kind, uin
 	return m->ev.op[row] == GMS_OP(kind, GMS_A_INFO) && m->ev.device[row] == device;
 }
 
-/* Rows of the process's own samples: the first that shows it, and the last up to the instant. */
+/* Rows of the process's own samples: the first that shows all of its context, and the last up to the instant.
+ * NVML may be asked while a context is being made; it is whole when the first allocation is. */
 static bool own_samples(const struct model *m, uint8_t device, size_t until, size_t *first, size_t *last)
 {
+	int64_t whole_ns = INT64_MAX;
 	bool found = false;
 	size_t row;
 
 	for (row = 0; row <= until && row < m->ev.n; row++) {
+		if (whole_ns == INT64_MAX && is_sample(m, row, GMS_K_MEMORY, device))
+			whole_ns = m->ev.t_ns[row] + ASKED_AGAIN_NS;
 		if (!is_sample(m, row, GMS_K_PROCESS, device) || m->ev.addr[row] != m->pid || !m->pid || !m->ev.size[row])
 			continue;
-		if (!found)
+		if (!found || m->ev.t_ns[row] <= whole_ns)
 			*first = row;
 		*last = row;
 		found = true;

@@ -7,12 +7,14 @@
 #define OWN 77
 
 static struct model m;
+static int64_t now; /* of the rows to come; 0: their number */
 
 static int begin(void **state)
 {
 	(void)state;
 	model_init(&m, "test");
 	m.pid = OWN;
+	now = 0;
 	m.history = HISTORY_COMPLETE;
 	return 0;
 }
@@ -38,11 +40,12 @@ static uint32_t from(const char *a, const char *b, const char *c)
 
 static void sample(uint64_t used)
 {
-	put(&m, GMS_K_MEMORY, GMS_A_INFO, .addr = 16 * GIB - used, .size = 16 * GIB);
+	put(&m, GMS_K_MEMORY, GMS_A_INFO, .addr = 16 * GIB - used, .size = 16 * GIB, .t_ns = now);
 }
 static void nvml(uint32_t pid, uint64_t used, const char *name)
 {
-	put(&m, GMS_K_PROCESS, GMS_A_INFO, .addr = pid, .size = used, .thread = model_thread(&m, pid, model_cstring(&m, name)));
+	put(&m, GMS_K_PROCESS, GMS_A_INFO, .addr = pid, .size = used, .t_ns = now,
+	    .thread = model_thread(&m, pid, model_cstring(&m, name)));
 }
 
 static void adds_up(const struct accounting *a)
@@ -77,6 +80,7 @@ static void training(void)
 	uint32_t torch = from("/lib/libcuda.so.1", "/t/libc10_cuda.so", "/t/libtorch.so");
 	uint16_t pool = model_pool(&m, &(struct pool_info){.handle = 5});
 
+	nvml(OWN, 20 * MIB, "python"); /* its context is being made */
 	nvml(OWN, 500 * MIB, "python");
 	nvml(9, 100 * MIB, "Xorg");
 	sample(600 * MIB);
@@ -100,10 +104,12 @@ static void training(void)
 	put(&m, GMS_K_PINNED, GMS_A_ALLOC, .addr = 0x80000000, .size = 12 * MIB, .device = MODEL_NO_DEVICE);
 	put(&m, GMS_K_GRAPH, GMS_A_INFO, .addr = MIB, .size = 4 * MIB);
 	/* own: 20 + 2 + 40 + 64 + 8 + 1 + 6 + 26 + 4 = 171 MiB */
+	now = 1000000000;
 	nvml(OWN, (500 + 171 + 30) * MIB, "python");
 	nvml(9, 110 * MIB, "Xorg");
 	sample((500 + 171 + 30 + 110 + 3) * MIB);
-	put(&m, GMS_K_BLOCK, GMS_A_FREE, .addr = 0x10500000, .size = 3 * MIB);
+	put(&m, GMS_K_BLOCK, GMS_A_FREE, .addr = 0x10500000, .size = 3 * MIB, .t_ns = ++now);
+	now++;
 	sample(700 * MIB);
 	model_link(&m);
 }
@@ -310,8 +316,10 @@ static void what_nvml_saw_before_it_was_noted_is_no_context(void **state)
 	put(&m, GMS_K_DEVICE, GMS_A_ALLOC, .addr = 0x1000, .size = MIB, .stack = torch);
 	sample(501 * MIB);
 	nvml(OWN, 501 * MIB, "");
+	now = 1000000000;
 	nvml(OWN, 601 * MIB, ""); /* 68 MiB of code, and 32 of the pool */
-	put(&m, GMS_K_POOL, GMS_A_INFO, .pool = model_pool(&m, &(struct pool_info){.handle = 7}), .size = 32 * MIB);
+	put(&m, GMS_K_POOL, GMS_A_INFO, .pool = model_pool(&m, &(struct pool_info){.handle = 7}), .size = 32 * MIB, .t_ns = now + 1);
+	now += 2;
 	sample(603 * MIB);
 	model_link(&m);
 	accounting_make(&a, &m, 0);
