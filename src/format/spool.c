@@ -243,6 +243,42 @@ void spool_close(struct spool_reader *r)
 	map64_free(&r->live);
 }
 
+/* Does a stack have as many frames as are kept, native or Python ones? */
+static bool is_full(const struct spool_reader *r, const struct spool_stack_row *s, uint32_t depth)
+{
+	uint32_t i, python = 0;
+	uint64_t w;
+
+	for (i = 0; i < s->n; i++) {
+		memcpy(&w, r->data + s->at + (size_t)i * 8, sizeof w);
+		python += (w & SPOOL_PY) != 0;
+	}
+	return s->n - python >= depth || python >= depth;
+}
+
+static void tell_cut_stacks(struct spool_reader *r)
+{
+	uint64_t depth = option(&r->h, "depth=");
+	size_t i, deep = 0, lost = 0;
+
+	depth = depth && depth <= SPOOL_DEPTH_MAX ? depth : SPOOL_DEPTH;
+	for (i = 0; i < r->n_stack; i++)
+		if (r->stack[i].at && r->stack[i].cut) {
+			if (is_full(r, &r->stack[i], (uint32_t)depth))
+				deep++;
+			else
+				lost++;
+		}
+	if (deep)
+		model_note(r->m, NOTE_INFO,
+			   "%zu call stack%s deeper than %llu frames: the outermost are missing (record --depth keeps more)",
+			   deep, deep == 1 ? " was" : "s were", (unsigned long long)depth);
+	if (lost)
+		model_note(r->m, NOTE_INFO,
+			   "%zu call stack%s in code without unwind information: who called that is not known", lost,
+			   lost == 1 ? " ends" : "s end");
+}
+
 static int read_spool(const struct input *in, struct model *m, const struct spool_options *o, struct spool_info *info,
 		      struct err *e)
 {
@@ -254,6 +290,7 @@ static int read_spool(const struct input *in, struct model *m, const struct spoo
 	spool_tell_header(&r);
 	spool_tables_read(&r);
 	spool_events_read(&r);
+	tell_cut_stacks(&r);
 	fill_info(info, &r.h, r.events);
 	spool_close(&r);
 	return 0;

@@ -551,7 +551,18 @@ int rec_cfi_walk(struct rec_registers r, struct rec_step *out, int max, bool *en
 	return n;
 }
 
+bool rec_cfi_root(uint64_t pc)
+{
+	return rule_kind(rule_at(pc)) == RULE_END;
+}
+
 #else
+
+bool rec_cfi_root(uint64_t pc)
+{
+	(void)pc;
+	return true;
+}
 
 int rec_cfi_walk(struct rec_registers r, struct rec_step *out, int max, bool *ended)
 {

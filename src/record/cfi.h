@@ -27,6 +27,8 @@ struct rec_step { /* out of one frame into its caller */
  * reached. */
 int rec_cfi_walk(struct rec_registers start, struct rec_step *out, int max, bool *ended);
 
+bool rec_cfi_root(uint64_t pc); /* is this return address in a stack's outermost frame, as far as is known? */
+
 /* Are the words that a walk read still the same? */
 static inline bool rec_walk_same(const struct rec_step *s, int n)
 {

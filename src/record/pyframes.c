@@ -268,7 +268,7 @@ bool rec_python_here(void)
 	return this_thread && this_thread();
 }
 
-uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max)
+uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max, bool *cut)
 {
 	const struct layout *l = &layout;
 	uint64_t frame;
@@ -279,7 +279,7 @@ uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max)
 	frame = top_frame(l);
 	if (!frame || !may_walk(l, frame))
 		return 0;
-	for (; frame && n < max; frame = word(frame, l->frame_previous)) {
+	for (; frame; frame = word(frame, l->frame_previous)) {
 		uint64_t code = code_of(l, frame);
 		uint8_t owner = *(const uint8_t *)(uintptr_t)(frame + l->frame_owner);
 
@@ -290,6 +290,10 @@ uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max)
 		}
 		if (!code || word(code, l->type) != (uintptr_t)code_type)
 			continue;
+		if (n == max) {
+			*cut = true;
+			break;
+		}
 		out[n] = (struct rec_pyframe){code, word(frame, l->frame_instr), fingerprint(l, code)};
 		if (l->has_entry && *(const uint8_t *)(uintptr_t)(frame + l->frame_entry))
 			out[n].code |= REC_PY_ENTRY;

@@ -12,7 +12,7 @@ struct rec_pyframe {
 
 void rec_python_look(void); /* is there an interpreter by now? */
 bool rec_python_here(void);	    /* is this a thread of a Python interpreter? */
-uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max); /* leaf first */
+uint32_t rec_python_walk(struct rec_pyframe *out, uint32_t max, bool *cut); /* leaf first; *cut if there are more */
 uint64_t rec_python_word(struct rec_lane *lane, const struct rec_pyframe *f); /* as a spool's stack has it */
 /* Mark which of this thread's native frames, leaf first, are activations of the interpreter's loop: SPOOL_LOOP.
  * step: where they end, if that is known (of n - 1 of them); sp: where the first begins. */

@@ -128,9 +128,10 @@ static uint32_t unwind_slowly(struct rec_lane *lane, struct rec_site site, bool 
 	if (skip == n || skip == SKIP_MAX) {
 		/* It did not get out of here: the caller is all we know. */
 		word[0] = (uint64_t)(uintptr_t)site.pc;
+		*cut = true;
 		return 1;
 	}
-	*cut = n == max;
+	*cut = word[n - 1] && !rec_cfi_root(word[n - 1]);
 	n -= skip;
 	if (n > (int)rec_options.depth) {
 		n = (int)rec_options.depth;
@@ -368,7 +369,7 @@ uint32_t rec_stack(struct rec_lane *lane, struct rec_site site)
 		}
 		n = unwind_slowly(lane, site, &cut);
 	}
-	python = rec_python_walk((struct rec_pyframe *)&lane->word[n], python_depth());
+	python = rec_python_walk((struct rec_pyframe *)&lane->word[n], python_depth(), &cut);
 	id = look_up(lane, n, python, epoch, cut);
 	if (!id)
 		lost();

@@ -181,4 +181,7 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 	[ "$(jq '.stacks | length' s.json)" -eq 1 ]
 	rec --depth 2 "$F/ends" return
 	[ "$(jq '[.stacks[] | length] | max' s.json)" -le 4 ] # inlined calls come on top
+	gpumemsnap report s.json | grep -qE '[0-9] call stacks? (was|were) deeper than 2 frames'
+	rec "$F/ends" return
+	[ "$(jq -c .notes s.json)" = '[]' ]
 }

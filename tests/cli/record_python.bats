@@ -80,6 +80,15 @@ frames() {
 	[ "$(cat ./s.*json | jq '[.events[][4]] | map(select(. == 200 or . == 300)) | length' | sort -n | tail -1)" -eq 2 ]
 }
 
+@test "Python frames beyond --depth are left out, and it is said" {
+	local python
+	python=$(interpreters | tail -1)
+	[ -n "$python" ] || skip "no CPython 3.11 or newer"
+	run gpumemsnap record --sim --depth 3 -q -o s.json "$python" "$GPU" train
+	[ "$(frames 1000)" = "alloc:22 Layer.forward:28 train:36" ]
+	gpumemsnap report s.json | grep -q 'call stacks were deeper than 3 frames'
+}
+
 @test "--no-python leaves the interpreter's own frames as they are" {
 	local python
 	python=$(interpreters | head -1)

@@ -239,3 +239,11 @@ functions() {
 	[ "$status" -eq 0 ]
 	[[ $output == *" 0 differ, 0 of "* ]]
 }
+
+@test "a stack that ends in code without unwind information is recorded, and it is said" {
+	rec "$F/jitted"
+	[ "$status" -ne 77 ] || skip 'code cannot be made here'
+	[ "$status" -eq 0 ]
+	[[ "$(functions device.alloc)" == "gpu_get leaf 0x"* ]]
+	gpumemsnap report s.json | grep -q '1 call stack ends in code without unwind information'
+}
