@@ -35,11 +35,13 @@ static bool oom_setting_on(const struct model *m, const char *key)
 	return at && !strncasecmp(at + strlen(key), ":true", 5);
 }
 
-/* What a caching allocator asks the device for to serve a request. */
-static uint64_t segment_for(uint64_t size)
+/* What a caching allocator asks the device for to serve a request; an expandable segment grows by pages. */
+static uint64_t segment_for(uint64_t size, bool expandable)
 {
 	if (size <= MIB)
 		return 2 * MIB;
+	if (expandable)
+		return size > UINT64_MAX - 20 * MIB ? size : (size + 20 * MIB - 1) / (20 * MIB) * (20 * MIB);
 	if (size < 10 * MIB)
 		return 20 * MIB;
 	return size > UINT64_MAX - 2 * MIB ? size : (size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
@@ -196,17 +198,19 @@ static enum oom_cause too_little(struct oom *o, uint64_t want, uint64_t have)
 	                                                                                        : OOM_SHORTAGE;
 }
 
-static enum oom_cause framework_cause(struct oom *o)
+static enum oom_cause framework_cause(struct oom *o, bool expandable)
 {
+	uint64_t want = expandable ? o->need : o->size;
+
 	if (o->free != MODEL_UNKNOWN && o->free >= o->need)
 		return OOM_LIMIT;
 	if (o->cached != MODEL_UNKNOWN && o->cached >= o->size)
 		return OOM_FRAGMENTATION; /* it is there, and yet no hole could be used */
 	if (o->cached == MODEL_UNKNOWN || o->free == MODEL_UNKNOWN)
 		return OOM_UNKNOWN;
-	if (o->cached + o->free >= o->size)
+	if (o->cached + o->free >= want)
 		return OOM_FRAGMENTATION;
-	return too_little(o, o->size, o->cached + o->free);
+	return too_little(o, want, o->cached + o->free);
 }
 
 static enum oom_cause driver_cause(struct oom *o, uint8_t op)
@@ -257,7 +261,7 @@ static struct oom describe(const struct model *m, uint8_t device, const struct f
 	                    .t_ns = m->ev.t_ns[f->event],
 	                    .stack = m->ev.stack[f->event],
 	                    .size = size,
-	                    .need = framework ? segment_for(size) : pages_for(size),
+	                    .need = framework ? segment_for(size, oom_setting_on(m, "expandable_segments")) : pages_for(size),
 	                    .error = f->error,
 	                    .framework = framework,
 	                    .free = f->free,
@@ -304,6 +308,7 @@ static bool join_group(struct ooms *all, struct map64 *groups, size_t i)
 
 static void judge(struct ooms *all, const struct model *m, uint8_t device)
 {
+	bool expandable = oom_setting_on(m, "expandable_segments");
 	struct map64 groups = {0};
 	int64_t event = -1;
 	struct watch w;
@@ -318,7 +323,7 @@ static void judge(struct ooms *all, const struct model *m, uint8_t device)
 		o->event = event;
 		watch_until(&w, o->row);
 		note_state(o, &w);
-		o->cause = o->framework ? framework_cause(o) : driver_cause(o, m->ev.op[o->row]);
+		o->cause = o->framework ? framework_cause(o, expandable) : driver_cause(o, m->ev.op[o->row]);
 		if (join_group(all, &groups, i) && o->framework && all->groups <= OOMS_DETAILED)
 			note_holes(o, m, device);
 		o->help = helpful(m, o);

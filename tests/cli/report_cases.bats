@@ -150,3 +150,9 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	E("segment_free", 1 << 40, 20 * MiB, 5, ("empty_cache",)), E("segment_alloc", 1 << 40, 20 * MiB, 6, ("capture",)), E("alloc", 1 << 40, 20 * MiB, 7, ("capture",))]]}' >s.pickle
 	[ "$(gpumemsnap whatif -f json -c '' s.pickle | jq -c '[.fidelity.events - .fidelity.matched, .runs[0].device_allocs, .runs[0].device_frees, .runs[0].reserved_peak]')" = "[0,2,1,$((20 << 20))]" ]
 }
+
+@test "an expandable segment grows by pages of 20 MiB: enough for the request may be too little for them" {
+	snapshot '{"segments": [S(1 << 40, 40 * MiB, [B(1 << 40, 40 * MiB, frames=("step",))], is_expandable=True)], "allocator_settings": {"expandable_segments": True},
+	"device_traces": [[E("segment_map", 1 << 40, 40 * MiB, 1), E("alloc", 1 << 40, 40 * MiB, 2), E("oom", 0, 24 * MiB, 3, device_free=30 * MiB)]]}' >s.pickle
+	[ "$(value '.snapshots[0].devices[0].ooms[0] | [.cause, .missing]')" = "[\"real shortage\",$((10 << 20))]" ]
+}
