@@ -386,7 +386,7 @@ static void judge_history(struct torch *t)
 	/* Pinned memory may be recorded from later on, or as a state only: it says nothing of the devices. */
 	if (count[MODEL_NO_DEVICE] == m->ev.n - m->n_initial)
 		before += host_before;
-	m->history = most <= 1               ? HISTORY_NONE /* one event: a ring of size 1 */
+	m->history = most <= 1                 ? HISTORY_NONE /* one event: a ring of size 1 */
 	             : before || t->overflowed ? HISTORY_PARTIAL
 	                                       : HISTORY_COMPLETE;
 	if (t->overflowed)
@@ -402,7 +402,11 @@ static int assemble(struct torch *t, pickle_word top)
 	if (o && (o->kind == TORCH_IS_SEGMENTS || o->kind == PICKLE_EMPTY_LIST)) {
 		t->segments = *o;
 		t->has_segments = true;
-	} else if (!o || o->kind != TORCH_IS_TOP) {
+	} else if (t->n_tops > 1 && (!o || o->kind != TORCH_IS_TOP)) {
+		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1,
+		               "a pickle with %u PyTorch memory snapshots: each needs a file of its own",
+		               t->n_tops);
+	} else if (!t->n_tops) {
 		return err_set(
 		    t->p.e, ERR_INPUT, t->p.in->name, -1,
 		    "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");

@@ -131,6 +131,7 @@ struct torch {
 	size_t n_unused[4]; /* entries with something under the keys from user_metadata on */
 
 	/* the top level */
+	unsigned n_tops; /* snapshots in this pickle: one, though it may stand inside another object */
 	bool has_segments, has_host_segments;
 	struct pickle_object segments, device_traces, host_segments, host_traces;
 };

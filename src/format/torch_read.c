@@ -53,6 +53,7 @@ static void read_top(struct torch *t, const struct torch_dict *d, struct pickle_
 	size_t i;
 
 	as->kind = TORCH_IS_TOP;
+	t->n_tops++;
 	t->has_segments = top_value(t, d, TORCH_segments, &t->segments);
 	t->has_host_segments = top_value(t, d, TORCH_host_segments, &t->host_segments);
 	top_value(t, d, TORCH_device_traces, &t->device_traces);

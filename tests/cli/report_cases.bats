@@ -156,3 +156,15 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	"device_traces": [[E("segment_map", 1 << 40, 40 * MiB, 1), E("alloc", 1 << 40, 40 * MiB, 2), E("oom", 0, 24 * MiB, 3, device_free=30 * MiB)]]}' >s.pickle
 	[ "$(value '.snapshots[0].devices[0].ooms[0] | [.cause, .missing]')" = "[\"real shortage\",$((10 << 20))]" ]
 }
+
+@test "a snapshot inside another object is read; several in one file are told" {
+	one='{"segments": [S(1 << 40, 2 * MiB, [B(1 << 40, MiB)])], "device_traces": [[E("segment_alloc", 1 << 40, 2 * MiB, 1), E("alloc", 1 << 40, MiB, 2)]]}'
+	for whole in '{"rank": 3, "snapshot": '"$one"'}' "[$one]" "($one, 7)"; do
+		snapshot "$whole" >s.pickle
+		[ "$(value '.snapshots[0].devices[0] | [.requested.peak, .reserved.peak]')" = "[1048576,2097152]" ]
+	done
+	snapshot "[$one, $one]" >s.pickle
+	run gpumemsnap report s.pickle
+	[ "$status" -eq 3 ]
+	[[ $output == *"a pickle with 2 PyTorch memory snapshots: each needs a file of its own"* ]]
+}
