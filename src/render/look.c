@@ -30,6 +30,11 @@ void look_make(struct look *l, const struct look_options *o)
 	l->small = (struct pic_style){FONT_REGULAR, look_px(l, 11), l->pal.ink, 75};
 }
 
+bool look_narrow(const struct look_options *o, const struct look *l)
+{
+	return look_width(o) < look_px(l, 700);
+}
+
 bool look_check(const struct look_options *o, struct err *e)
 {
 	if (o->width && (o->width < 200 || o->width > PIC_MAX_SIDE))

@@ -29,6 +29,8 @@ static inline int look_px(const struct look *l, int units)
 }
 /* Width to draw at: what was asked for or the default. */
 int look_width(const struct look_options *o);
+/* No room for a legend beside what is drawn. */
+bool look_narrow(const struct look_options *o, const struct look *l);
 /* False with e filled if the sizes make no picture. */
 bool look_check(const struct look_options *o, struct err *e);
 

@@ -18,6 +18,7 @@
 /* Units (look.h). */
 #define LABELS 104
 #define LEGEND 330
+#define PINNED 8 /* room for the marks behind pinned segments */
 #define STRIP  17
 #define PLOT   560  /* height of the plot */
 #define RANGE  4    /* and what it grows by with every range, if they are many */
@@ -30,8 +31,8 @@ struct plan {
 	struct look l;
 	struct plot plot;
 	int w, y, h;
-	int *top;      /* of each range; the highest addresses are on top */
-	int *height;   /* pixels */
+	int *top;          /* of each range; the highest addresses are on top */
+	int *height;       /* pixels */
 	uint64_t *covered; /* w × h bits, each row in whole words: what later lives are drawn on */
 	size_t words;      /* of a row */
 	struct segmap_colours colours;
@@ -45,7 +46,8 @@ int segmap_plot(const struct look_options *o)
 	struct look l;
 
 	look_make(&l, o);
-	int w = look_width(o) - 2 * l.margin - look_px(&l, LABELS) - look_px(&l, LEGEND);
+	int w = look_width(o) - 2 * l.margin - look_px(&l, LABELS) -
+	        look_px(&l, look_narrow(o, &l) ? PINNED : LEGEND);
 	return w > 16 ? w : 16;
 }
 
@@ -290,10 +292,11 @@ static void label_ranges(struct plan *g)
 	}
 }
 
-static void draw_legend(struct plan *g, int y)
+/* Returns the y below it. */
+static int draw_legend(struct plan *g, int x, int y)
 {
 	const struct timeline_panel *p = g->t->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = g->plot.x + g->w + look_px(&g->l, 18), .y = y};
+	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y};
 	char bytes[TEXT_SIZE_MAX], words[100];
 
 	at.room = g->p->w - g->l.margin - at.x;
@@ -314,6 +317,7 @@ static void draw_legend(struct plan *g, int y)
 		             rest ? palette_mix(g->l.pal.rest, g->l.pal.ink, 15) : p->band[i].rgb, false,
 		             p->band[i].name, words);
 	}
+	return at.y;
 }
 
 static void mark_ooms(struct plan *g)
@@ -337,7 +341,8 @@ static void mark_ooms(struct plan *g)
 	}
 }
 
-static void note(struct plan *g, int y)
+/* Returns how many lines it has. */
+static int note(struct plan *g, int y)
 {
 	struct text t = {0};
 	char count[TEXT_SIZE_MAX], bytes[TEXT_SIZE_MAX];
@@ -349,9 +354,10 @@ static void note(struct plan *g, int y)
 	if (g->outside)
 		text_printf(&t, "%s blocks lie in no recorded segment and are not drawn. ",
 		            text_count(count, g->outside));
-	picture_wrap(g->p, "note", -1, g->l.margin, y, g->p->w - 2 * g->l.margin, look_px(&g->l, 15), 2, true,
-	             &g->l.small, t.s, t.n);
+	int lines = picture_wrap(g->p, "note", -1, g->l.margin, y, g->p->w - 2 * g->l.margin,
+	                         look_px(&g->l, 15), 6, true, &g->l.small, t.s, t.n);
 	text_free(&t);
+	return lines;
 }
 
 void segmap_layout(struct picture *p, const struct timeline_picture *t, const struct segmap *s,
@@ -362,9 +368,12 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
-	g.plot = (struct plot){
-	    .p = p, .l = &g.l, .m = t->m, .axis = t->axis, .by_event = t->by_event,
-	    .x = g.l.margin + look_px(&g.l, LABELS)};
+	g.plot = (struct plot){.p = p,
+	                       .l = &g.l,
+	                       .m = t->m,
+	                       .axis = t->axis,
+	                       .by_event = t->by_event,
+	                       .x = g.l.margin + look_px(&g.l, LABELS)};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle);
 	int legend = y, below = look_px(&g.l, PLOT_TIME_AXIS + 44);
 	plot_phases_find(&phases, &g.plot, t->panel->device);
@@ -385,10 +394,18 @@ void segmap_layout(struct picture *p, const struct timeline_picture *t, const st
 	mark_pinned(&g);
 	mark_ooms(&g);
 	label_ranges(&g);
-	draw_legend(&g, legend);
+	bool narrow = look_narrow(o, &g.l);
+	if (!narrow)
+		draw_legend(&g, g.plot.x + g.w + look_px(&g.l, 18), legend);
 	y = plot_time_axis(&g.plot, g.y + g.h + look_px(&g.l, 2));
-	note(&g, y + look_px(&g.l, 16));
-	p->h = o->height && (int)o->height > g.y + g.h ? (int)o->height : g.y + g.h + below;
+	if (narrow && !o->height)
+		y = draw_legend(&g, g.l.margin, y + look_px(&g.l, 10));
+	y += look_px(&g.l, 16);
+	y += note(&g, y) * look_px(&g.l, 15) + look_px(&g.l, 10);
+	p->h = o->height && (int)o->height > g.y + g.h ? (int)o->height
+	       : y > g.y + g.h + below                 ? y
+	                                               : g.y + g.h + below;
+	p->h = p->h < PIC_MAX_SIDE ? p->h : PIC_MAX_SIDE;
 	plot_phases_free(&phases);
 	segmap_colours_free(&g.colours);
 	space_pinned_free(&g.pinned);

@@ -211,10 +211,10 @@ static void put_all(struct plan *g, bool draw, int y)
 	free(order);
 }
 
-static int draw_legend(struct plan *g, const struct pinned *pinned, int y)
+static int draw_legend(struct plan *g, const struct pinned *pinned, int x, int y)
 {
 	const struct timeline_panel *p = g->t->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = g->l.margin + g->w + look_px(&g->l, 18), .y = y};
+	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y};
 	uint64_t *held = mem_zalloc(p->n + 1, sizeof *held);
 	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], words[120];
 
@@ -273,7 +273,8 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
-	g.w = p->w - 2 * g.l.margin - look_px(&g.l, LEGEND);
+	bool narrow = look_narrow(o, &g.l);
+	g.w = p->w - 2 * g.l.margin - (narrow ? 0 : look_px(&g.l, LEGEND));
 	g.w = g.w > 16 ? g.w : 16;
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle);
 	if (!s->n) {
@@ -289,14 +290,17 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 	segmap_colours_make(&g.colours, t, &g.l.pal);
 	choose_scale(&g, y);
 	put_all(&g, true, y);
-	int legend = draw_legend(&g, &pinned, y + look_px(&g.l, 4));
+	int legend =
+	    narrow ? draw_legend(&g, &pinned, g.l.margin, g.y + look_px(&g.l, 8))
+	           : draw_legend(&g, &pinned, g.l.margin + g.w + look_px(&g.l, 18), y + look_px(&g.l, 4));
 	y = (g.y > legend ? g.y : legend) + look_px(&g.l, 10);
 	snprintf(words, sizeof words,
 	         "The largest segments first; a line is %s of addresses, and a longer segment goes on on the "
 	         "next.",
 	         text_bytes(bytes, g.per_line));
-	picture_puts(p, "note", -1, g.l.margin, y, PIC_LEFT, &g.l.small, words);
-	p->h = y + g.l.margin;
+	int lines = picture_wrap(p, "note", -1, g.l.margin, y, p->w - 2 * g.l.margin, look_px(&g.l, 15), 6,
+	                         true, &g.l.small, words, strlen(words));
+	p->h = y + (lines - 1) * look_px(&g.l, 15) + g.l.margin;
 	p->h = o->height > (uint64_t)p->h ? (int)o->height : p->h;
 	if (p->h > PIC_MAX_SIDE)
 		p->h = PIC_MAX_SIDE;

@@ -16,14 +16,14 @@
 #include <string.h>
 
 /* Units (look.h). */
-#define LABELS     64  /* width of the bytes axis */
-#define LEGEND     330 /* width of the legend, the gap before it included */
-#define HEADER     24
-#define STRIP      17  /* height of one line of words of marks */
-#define PANEL      560 /* default height of the only panel */
-#define PANEL_MANY 250 /* and of one of several */
+#define LABELS      64  /* width of the bytes axis */
+#define LEGEND      330 /* width of the legend, the gap before it included */
+#define HEADER      24
+#define STRIP       17  /* height of one line of words of marks */
+#define PANEL       560 /* default height of the only panel */
+#define PANEL_MANY  250 /* and of one of several */
 #define PANEL_LEAST 125 /* with heading, phases and marks */
-#define PANEL_GAP  14
+#define PANEL_GAP   14
 
 struct plan {
 	const struct timeline_picture *t;
@@ -32,6 +32,7 @@ struct plan {
 	struct plot plot; /* while a panel is in work, in its recording's time */
 	int x, w;         /* of the plot */
 	uint64_t common;  /* bytes at the top of all plots; 0: each has its own */
+	bool narrow;      /* legends are below */
 	/* of the panel in work: */
 	const struct timeline_panel *panel;
 	int y, h;     /* of its plot */
@@ -40,18 +41,13 @@ struct plan {
 	uint64_t nested; /* phases that are not drawn, over all panels */
 };
 
-static bool narrow(const struct look_options *o, const struct look *l)
-{
-	return look_width(o) < look_px(l, 700);
-}
-
 int timeline_plot(const struct look_options *o)
 {
 	struct look l;
 
 	look_make(&l, o);
-	int w =
-	    look_width(o) - 2 * l.margin - look_px(&l, LABELS) - (narrow(o, &l) ? 0 : look_px(&l, LEGEND));
+	int w = look_width(o) - 2 * l.margin - look_px(&l, LABELS) -
+	        (look_narrow(o, &l) ? 0 : look_px(&l, LEGEND));
 	return w > 16 ? w : 16;
 }
 
@@ -139,18 +135,31 @@ static bool label_place(const struct plan *g, const struct pic_run *solid, int t
 	return best >= th;
 }
 
-static void label_band(struct plan *g, size_t i, const struct pic_run *solid)
+static bool put_label(struct plan *g, size_t i, const struct pic_run *solid, const char *words)
 {
-	const struct timeline_band *b = &g->panel->band[i];
 	struct pic_style s = g->l.small;
 	int x = 0, y = 0, th = look_px(&g->l, 16);
-	int tw = font_width(g->p->font, s.face, s.size, b->brief, strlen(b->brief));
+	int tw = font_width(g->p->font, s.face, s.size, words, strlen(words));
 
-	s.rgb = palette_ink_on(b->rgb);
+	s.rgb = palette_ink_on(g->panel->band[i].rgb);
 	s.strength = 100;
-	if (tw < g->w / 2 && label_place(g, solid, tw + look_px(&g->l, 8), th, &x, &y))
-		picture_puts(g->p, "band.label", (int64_t)i, x + look_px(&g->l, 4), y + look_px(&g->l, 4),
-		             PIC_LEFT, &s, b->brief);
+	if (tw >= g->w / 2 || !label_place(g, solid, tw + look_px(&g->l, 8), th, &x, &y))
+		return false;
+	picture_puts(g->p, "band.label", (int64_t)i, x + look_px(&g->l, 4), y + look_px(&g->l, 4), PIC_LEFT,
+	             &s, words);
+	return true;
+}
+
+/* The short name, but the long one if another band has the same short one. */
+static void label_band(struct plan *g, size_t i, const struct pic_run *solid)
+{
+	const struct timeline_band *all = g->panel->band;
+	bool shared = false;
+
+	for (size_t k = 0; k < g->panel->n; k++)
+		shared |= k != i && !strcmp(all[k].brief, all[i].brief);
+	if (!shared || !put_label(g, i, solid, all[i].name))
+		put_label(g, i, solid, all[i].brief);
 }
 
 static void draw_bands(struct plan *g)
@@ -239,10 +248,16 @@ static void mark_words(struct plan *g, const char *role, int64_t ref, int x, int
 	bool right = x + gap + w <= g->x + g->w && (other <= x || other > x + gap + w);
 	bool left = x - gap - w >= g->x;
 
-	if (right || !left)
-		picture_fit(g->p, role, ref, x + gap, y, g->p->w - x - gap, s, words, strlen(words));
-	else
+	if (right)
+		picture_puts(g->p, role, ref, x + gap, y, PIC_LEFT, s, words);
+	else if (left)
 		picture_puts(g->p, role, ref, x - gap, y, PIC_RIGHT, s, words);
+	else if (x < g->x + g->w / 2)
+		picture_fit(g->p, role, ref, x + gap, y, g->p->w - g->l.margin - x - gap, s, words,
+		            strlen(words));
+	else
+		picture_fit(g->p, role, ref, x - gap - w > g->l.margin ? x - gap - w : g->l.margin, y,
+		            x - gap - g->l.margin, s, words, strlen(words));
 }
 
 /* The x of the first failure in the window, 0 if there is none. */
@@ -337,19 +352,18 @@ static void legend_line(struct plan *g, struct legend *at, const char *role, uin
 	legend_entry(at, role, -1, rgb, true, name, words);
 }
 
-static void draw_legend(struct plan *g, int top)
+/* Returns the y below it. */
+static int draw_legend(struct plan *g, int x, int top)
 {
 	const struct timeline_panel *p = g->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = g->x + g->w + look_px(&g->l, 18), .y = top};
+	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = top};
 	char bytes[TEXT_SIZE_MAX], words[100];
 
 	at.room = g->p->w - g->l.margin - at.x;
-	if (at.room < look_px(&g->l, 100))
-		return;
 	legend_line(g, &at, "legend.limit", g->l.pal.limit, "memory of the device", p->limit, "");
 	if (p->used)
-		legend_line(g, &at, "legend.used", g->l.pal.device, "used on the device, by everybody (samples)",
-		            p->used_peak, "at most ");
+		legend_line(g, &at, "legend.used", g->l.pal.device,
+		            "used on the device, by everybody (samples)", p->used_peak, "at most ");
 	if (p->reserved)
 		legend_line(g, &at, "legend.reserved", g->l.pal.reserved, "reserved: held from the device",
 		            p->reserved_peak, "at most ");
@@ -362,11 +376,12 @@ static void draw_legend(struct plan *g, int top)
 			snprintf(words, sizeof words, "nothing at the peak");
 		legend_entry(&at, "legend.band", (int64_t)i, p->band[i].rgb, false, p->band[i].name, words);
 	}
+	return at.y;
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-static void panel_heading(struct plan *g, int y)
+static void panel_heading(struct plan *g, int x, int y)
 {
 	const char *name = model_text(g->panel->m, g->panel->m->device[g->panel->device].name);
 	char events[TEXT_SIZE_MAX];
@@ -380,10 +395,10 @@ static void panel_heading(struct plan *g, int y)
 		text_printf(&t, "GPU %u%s%s", g->panel->device, *name ? " " : "", name);
 	int64_t ref = g->panel->file ? g->panel - g->t->panel : g->panel->device;
 	int base = y + look_px(&g->l, 14);
-	int w = picture_fit(g->p, "panel", ref, g->x, base, g->w, &g->l.bold, t.s, t.n) + look_px(&g->l, 8);
+	int w = picture_fit(g->p, "panel", ref, x, base, g->w, &g->l.bold, t.s, t.n) + look_px(&g->l, 8);
 	t.n = 0;
-	text_printf(&t, "%s events", text_count(events, g->panel->events));
-	picture_fit(g->p, "panel.events", ref, g->x + w, base, g->w - w, &g->l.soft, t.s, t.n);
+	text_printf(&t, "%s event%s", text_count(events, g->panel->events), g->panel->events == 1 ? "" : "s");
+	picture_fit(g->p, "panel.events", ref, x + w, base, g->w - w, &g->l.soft, t.s, t.n);
 	text_free(&t);
 }
 
@@ -395,7 +410,7 @@ static int draw_panel(struct plan *g, int y, int height)
 	g->plot.m = g->panel->m;
 	g->plot.axis = g->panel->axis;
 	if (g->t->n > 1) {
-		panel_heading(g, y);
+		panel_heading(g, g->x, y);
 		y += look_px(&g->l, HEADER);
 	}
 	plot_phases_find(&g->phases, &g->plot, g->panel->device);
@@ -414,8 +429,25 @@ static int draw_panel(struct plan *g, int y, int height)
 	mark_ooms(g, y - look_px(&g->l, STRIP), true);
 	if (g->panel->peak)
 		mark_peak(g, y);
-	draw_legend(g, g->t->n > 1 ? top + look_px(&g->l, 3) : top);
+	if (!g->narrow)
+		draw_legend(g, g->x + g->w + look_px(&g->l, 18), g->t->n > 1 ? top + look_px(&g->l, 3) : top);
 	return g->y + g->h;
+}
+
+/* Where there is no room beside the panels: all legends below them. */
+static int legends_below(struct plan *g, int y)
+{
+	y += look_px(&g->l, 10);
+	for (size_t i = 0; i < g->t->n && y < PIC_MAX_SIDE - look_px(&g->l, 900); i++) {
+		g->panel = &g->t->panel[i];
+		g->max = g->common ? g->common : top_value(g->panel);
+		if (g->t->n > 1) {
+			panel_heading(g, g->l.margin, y);
+			y += look_px(&g->l, HEADER);
+		}
+		y = draw_legend(g, g->l.margin, y) + look_px(&g->l, 6);
+	}
+	return y;
 }
 
 static void notes(const struct plan *g, struct text *t)
@@ -440,8 +472,9 @@ static void notes(const struct plan *g, struct text *t)
 		text_puts(t, "Most of the peak comes from many small stacks: --group function or file "
 		             "divides it otherwise. ");
 	if (g->t->by_event)
-		text_puts(t, "Every event has the same width, however long it lasted (--axis time: in proportion "
-		             "to time). ");
+		text_puts(
+		    t, "Every event has the same width, however long it lasted (--axis time: in proportion "
+		       "to time). ");
 	if (g->common)
 		text_puts(t, "All panels have the same scale (--own-scale: each its own). ");
 	if (g->nested)
@@ -467,9 +500,16 @@ void timeline_layout(struct picture *p, const struct timeline_picture *t, const 
 	uint64_t events = 0;
 
 	look_make(&g.l, o);
+	g.narrow = look_narrow(o, &g.l);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
 	g.x = g.l.margin + look_px(&g.l, LABELS);
-	g.plot = (struct plot){.p = p, .l = &g.l, .m = t->m, .axis = t->axis, .x = g.x, .since = t->since, .by_event = t->by_event};
+	g.plot = (struct plot){.p = p,
+	                       .l = &g.l,
+	                       .m = t->m,
+	                       .axis = t->axis,
+	                       .x = g.x,
+	                       .since = t->since,
+	                       .by_event = t->by_event};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle) + look_px(&g.l, 2);
 	for (size_t i = 0; i < t->n; i++) {
 		uint64_t top = top_value(&t->panel[i]);
@@ -493,9 +533,11 @@ void timeline_layout(struct picture *p, const struct timeline_picture *t, const 
 	g.plot.m = t->m;
 	g.plot.axis = t->axis;
 	y = plot_time_axis(&g.plot, y);
+	if (g.narrow && !o->height)
+		y = legends_below(&g, y);
 	notes(&g, &words);
 	y += look_px(&g.l, 16);
-	int lines = picture_wrap(p, "note", -1, g.l.margin, y, p->w - 2 * g.l.margin, look_px(&g.l, 15), 3,
+	int lines = picture_wrap(p, "note", -1, g.l.margin, y, p->w - 2 * g.l.margin, look_px(&g.l, 15), 6,
 	                         true, &g.l.small, words.s, words.n);
 	y += (lines - 1) * look_px(&g.l, 15) + g.l.margin;
 	p->h = o->height > (uint64_t)y ? (int)o->height : y;

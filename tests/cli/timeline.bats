@@ -226,3 +226,15 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	run gpumemsnap timeline --layout --at 0 --device 0 "$snap"
 	[[ "$output" == *"no segment is held"* ]]
 }
+
+@test "where there is no room beside a picture its legend is below, and all of it lies within the picture" {
+	for c in '' '--view segments' '--at peak' '--device 0' '--view reserved'; do
+		# shellcheck disable=SC2086
+		gpumemsnap timeline --layout --width 400 $c "$snap" >layout
+		[ "$(grep -c '^rect legend.band' layout)" -ge 5 ]
+		awk '$1 == "picture" {w = $2; h = $3}
+			$1 == "text" && ($3 < 0 || $3 + $5 > w || $4 > h) {print; bad = 1}
+			END {exit bad}' layout || { echo "$c"; return 1; }
+		[ "$(awk '$2 == "time.title" {y = $4} $2 == "legend.band#0" && $1 == "rect" {print ($4 > y)}' layout | sort -u)" = 1 ]
+	done
+}
