@@ -81,7 +81,7 @@ void rank_make(struct rank *r, const struct model *m)
 	struct peak *p = mem_zalloc(256, sizeof *p);
 	double *at_peak = mem_zalloc(m->stacks.n + 1, sizeof *at_peak),
 	       *area = mem_zalloc(m->stacks.n + 1, sizeof *area);
-	double weight[RANK_MAX + 1], peaks = 0, areas = 0;
+	double weight[RANK_MAX + 1] = {0}, peaks = 0, areas = 0;
 
 	*r = (struct rank){0};
 	find_levels(p, m);

@@ -365,15 +365,15 @@ static void tell_why_nothing(const struct session *s, int status)
 		fprintf(stderr, "gpumemsnap: nothing was recorded: %s %s\n", s->name, obstacle);
 	else if (s->harvest.gpu_calls)
 		fprintf(stderr, "gpumemsnap: %s allocated no GPU memory\n", s->name);
+	else if (!s->o->sim && !program_driver_present())
+		fprintf(stderr,
+			"gpumemsnap: nothing was recorded: there is no CUDA driver here (libcuda.so.1); "
+			"'gpumemsnap record --sim' runs driver-API programs without a GPU\n");
 	else if (!s->harvest.spools)
 		fprintf(stderr,
 			"gpumemsnap: nothing was recorded: %s did not load the recorder (a static or privileged program "
 			"behind a script?)\n",
 			s->name);
-	else if (!s->o->sim && !program_driver_present())
-		fprintf(stderr,
-			"gpumemsnap: nothing was recorded: there is no CUDA driver here (libcuda.so.1); "
-			"'gpumemsnap record --sim' runs driver-API programs without a GPU\n");
 	else
 		fprintf(stderr, "gpumemsnap: %s made no CUDA call%s\n", s->name,
 			WIFEXITED(status) && !WEXITSTATUS(status) ? "" : " before it failed");

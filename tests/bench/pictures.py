@@ -11,18 +11,9 @@ import os
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from measure import run
 from read_json import write
-
-
-def cost(argv):
-    """Seconds of processor time of one run."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
-    _, status, usage = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        sys.exit("%s: status %d" % (" ".join(argv), status))
-    return usage.ru_utime + usage.ru_stime
 
 
 def main():
@@ -32,15 +23,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path, page = os.path.join(folder, "s.json"), os.path.join(folder, "s.html")
         write(path, events)
-        read = min(cost([program, "convert", "--to", "folded", "--at", "0", path]) for _ in range(5))
+        read = min(run([program, "convert", "--to", "folded", "--at", "0", path]).cpu for _ in range(5))
         print("reading %d events: %.0f ms" % (events, read * 1e3))
         for what, most in (("flame", .8), ("flame --by phase", .8), ("timeline", .8), ("timeline --view reserved", .8),
                            ("timeline --at peak", 1.6), ("timeline --view segments", 4)):
-            more = (min(cost([program, *what.split(), path]) for _ in range(5)) - read) / read
+            more = (min(run([program, *what.split(), path]).cpu for _ in range(5)) - read) / read
             missed |= more > most
             print("%s  %s: %.2f times the reading more, as if %.0f ms (at most %.1f)" %
                   ("ok  " if more <= most else "MISS", what, more, more * 75, most))
-        seconds, size = cost([program, "html", "-o", page, path]), os.path.getsize(page) / 1e6
+        seconds, size = run([program, "html", "-o", page, path]).cpu, os.path.getsize(page) / 1e6
         missed |= size > 25 * events / 1e6
         print("%s  html: %.2f s, %.1f MB (at most %.0f)" % ("ok  " if size <= 25 * events / 1e6 else "MISS", seconds, size, 25 * events / 1e6))
     return missed

@@ -11,7 +11,9 @@ import os
 import random
 import sys
 import tempfile
-import time
+
+sys.dont_write_bytecode = True
+from measure import run
 
 HEAD = {"format": "gpumemsnap", "version": 1,
         "meta": {"source": "gpumemsnap", "command": "./bench", "complete": True, "history": "complete"},
@@ -48,18 +50,6 @@ def write(path, events):
         f.write("\n]}\n")
 
 
-def run(argv):
-    """Seconds and bytes of memory of one run."""
-    begin = time.monotonic()
-    null = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
-    _, status, usage = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        sys.exit("%s: status %d" % (" ".join(argv), status))
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
-
-
 def make(path, loose, events):
     pid = os.fork()
     if not pid:  # a process of its own: what it needs must not count as that of those measured
@@ -80,12 +70,12 @@ def main():
         load = "import json; json.load(open(%r))" % path
         python = min(run([sys.executable, "-c", load]) for _ in range(2))
         print("our snapshot of %d events (%.0f MB): json.load %.2f s, %.0f MB" %
-              (events, os.path.getsize(path) / 1e6, python[0], python[1] / 1e6))
+              (events, os.path.getsize(path) / 1e6, python.wall, python.memory / 1e6))
         for what, argv, least in (("report", [program, "report", path], 8),
                                   ("read and written again", [program, "convert", path], 4),
                                   ("the same, from indented", [program, "convert", loose], 2)):
-            seconds, memory = min(run(argv) for _ in range(5))
-            ratio = python[0] / seconds
+            seconds, _, memory = min(run(argv) for _ in range(5))
+            ratio = python.wall / seconds
             missed |= ratio < least
             print("%s  %s: %.0f ns per event, %.0f MB, %.1f times as fast as json.load (at least %d)" %
                   ("ok  " if ratio >= least else "MISS", what, seconds / events * 1e9, memory / 1e6, ratio, least))

@@ -10,7 +10,9 @@ import pickle
 import random
 import sys
 import tempfile
-import time
+
+sys.dont_write_bytecode = True
+from measure import run
 
 MIB = 1 << 20
 
@@ -61,18 +63,6 @@ def snapshot(events):
             "external_annotations": []}
 
 
-def run(argv):
-    """Seconds and bytes of memory of one run."""
-    begin = time.monotonic()
-    null = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
-    _, status, usage = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        sys.exit("%s: status %d" % (" ".join(argv), status))
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
-
-
 def main():
     events = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     program = os.path.join(os.environ.get("B", "build"), "bin", "gpumemsnap")
@@ -89,8 +79,8 @@ def main():
         python = min(run([sys.executable, "-c", load]) for _ in range(2))
         ours = min(run([program, "report", path]) for _ in range(5))
     print("reading %d events (%.0f MB): report %.3f s, %.0f MB · pickle.load %.2f s, %.0f MB" %
-          (events, size / 1e6, ours[0], ours[1] / 1e6, python[0], python[1] / 1e6))
-    ratio, memory = python[0] / ours[0], ours[1] / size
+          (events, size / 1e6, ours.wall, ours.memory / 1e6, python.wall, python.memory / 1e6))
+    ratio, memory = python.wall / ours.wall, ours.memory / size
     good = ratio >= 10 and memory <= 1.5
     print("%s  %.1f times as fast as pickle.load (at least 10), memory %.2f times the file (at most 1.5)" %
           ("ok  " if good else "MISS", ratio, memory))

@@ -11,18 +11,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+from measure import run
 from read_json import HEAD
-
-
-def run(argv):
-    """Seconds of processor time (what else the machine does counts less) and bytes of memory of one run."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
-    _, status, usage = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        sys.exit("%s: status %d" % (" ".join(argv), status))
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def write(path, events):
@@ -61,7 +51,7 @@ def main():
                 os._exit(0)
             if os.waitpid(pid, 0)[1]:
                 sys.exit("scale.py: cannot make the recording")
-            took.append(min(run([program, "report", path]) for _ in range(3)))
+            took.append(min(run([program, "report", path])[1:] for _ in range(3)))
             print("%d events, %d stacks, %d live blocks (%.0f MB): report %.2f s, %.0f MB, %.0f bytes per event" %
                   (n, n // 20, n // 4, os.path.getsize(path) / 1e6, took[-1][0], took[-1][1] / 1e6, took[-1][1] / n))
     time, memory = took[1][0] / took[0][0], took[1][1] / took[0][1]

@@ -28,6 +28,8 @@ writers() { # CHECK: each command that writes a file, with the file's name first
 	"$1" f.png gpumemsnap flame -o f.png big.pickle
 	"$1" t.png gpumemsnap timeline -o t.png big.pickle
 	"$1" r.html gpumemsnap html -o r.html big.pickle
+	"$1" d.png gpumemsnap diff --flame d.png solver.json big.pickle
+	"$1" w.png gpumemsnap whatif --conf '' --timeline w.png big.pickle
 	"$1" m.json gpumemsnap merge -o m.json solver.json big.pickle
 }
 

@@ -232,6 +232,10 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 	run gpumemsnap record "$actor" alloc:1
 	[ "$status" -eq 69 ]
 	[[ "$output" == *"no CUDA driver here"*"--sim"* ]]
+	status=0
+	output=$(gpumemsnap record "$B/samples/leak" 2>&1) || status=$? # linked with the driver: it does not even start
+	[ "$status" -eq 127 ]
+	[[ "$output" == *"no CUDA driver here"*"--sim"* ]]
 }
 
 @test "an output that cannot be written is told before the program starts" {
