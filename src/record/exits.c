@@ -237,7 +237,7 @@ REC_EXPORT int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 
 /* libc starts the shell of these two by itself, with the environment as it is: what that lacks goes in front
  * of the command. */
-#define COMMAND_MAX 65536
+#define COMMAND_MAX 8192 /* it is copied to the caller's stack */
 
 static bool plain(const char *s)
 {

@@ -233,21 +233,29 @@ static int open_again(void)
 	return -1;
 }
 
-void rec_spool_keep(void)
+static void keep(void)
 {
 	enum { OUT_OF_THE_WAY = 512 };
-	int fd, high;
+	int fd = kept >= 0 && is_spool(kept) ? -1 : rec_open(path, O_RDWR), high;
 
-	if (!rec_running() || getpid() != rec_head->pid || !rec_lock(&lock, NULL))
+	if (fd < 0)
 		return;
-	fd = kept >= 0 && is_spool(kept) ? -1 : rec_open(path, O_RDWR);
-	if (fd >= 0) {
-		high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-		kept = high < 0 ? fd : high;
-		if (high >= 0)
-			syscall(SYS_close, fd);
+	high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+	kept = high < 0 ? fd : high;
+	if (high >= 0)
+		syscall(SYS_close, fd);
+}
+
+void rec_spool_keep(void)
+{
+	int saved = errno;
+
+	/* A child of vfork has its parent's memory, but descriptors of its own. */
+	if (rec_running() && getpid() == rec_head->pid && rec_lock(&lock, NULL)) {
+		keep();
+		rec_unlock(&lock);
 	}
-	rec_unlock(&lock);
+	errno = saved;
 }
 
 static int grow_by(uint32_t chunks)
