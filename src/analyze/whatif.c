@@ -4,6 +4,7 @@
 #include "alloc/core_region.h"
 #include "analyze/live.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -47,23 +48,52 @@ static bool has_requests(const struct model *m, uint8_t device)
 
 /* --- settings ------------------------------------------------------------------------------------ */
 
-/* The allocator settings of the recording. What newer versions added and we do not know is left out. */
+/* What the recording says of a setting by itself, where that differs from its text: PyTorch writes what is in force
+ * (another call may have changed it, or the platform lacks it), the text only what was set last. */
+static void amend(const struct model *m, const struct gma_conf *c, struct text *t)
+{
+	const char *expandable = model_setting_get(m, "expandable_segments");
+	const char *split = model_setting_get(m, "max_split_size");
+	const char *threshold = model_setting_get(m, "garbage_collection_threshold");
+	const char *divisions = model_setting_get(m, "roundup_power2_divisions");
+	long long mib = split ? strtoll(split, NULL, 10) / (1 << 20) : 0;
+	double part = threshold ? strtod(threshold, NULL) : 0;
+	struct gma_conf rounding;
+	struct text key = {0};
+
+	if (expandable && !strcmp(expandable, "True") != c->expandable)
+		text_printf(t, "%sexpandable_segments:%s", t->n ? "," : "", c->expandable ? "False" : "True");
+	if (mib >= 20 && (uint64_t)mib << 20 != c->max_split_size)
+		text_printf(t, "%smax_split_size_mb:%lld", t->n ? "," : "", mib);
+	if (part > 0 && part < 1 && (part - c->gc_threshold > 1e-6 || c->gc_threshold - part > 1e-6))
+		text_printf(t, "%sgarbage_collection_threshold:%g", t->n ? "," : "", part);
+	if (divisions && strcmp(divisions, "0")) {
+		text_printf(&key, "roundup_power2_divisions:%s", divisions);
+		if (gma_conf_parse(&rounding, key.s, NULL) &&
+		    memcmp(rounding.divisions, c->divisions, sizeof c->divisions))
+			text_printf(t, "%s%s", t->n ? "," : "", key.s);
+		text_free(&key);
+	}
+}
+
+/* The allocator settings of the recording. A text with keys that we do not know tells nothing. */
 static void own_settings(const struct model *m, struct gma_conf *c, char **text)
 {
-	const char *whole = model_setting_get(m, "PYTORCH_CUDA_ALLOC_CONF"), *s;
+	static const char *const key[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "GPUMEMALLOC_CONF"};
+	const char *whole = NULL;
+	struct text own = {0};
+	size_t i;
 
-	if (!whole)
-		whole = model_setting_get(m, "GPUMEMALLOC_CONF");
-	*text = mem_strdup(whole ? whole : "");
-	if (gma_conf_parse(c, *text, NULL))
-		return;
-	gma_conf_default(c);
-	if ((s = model_setting_get(m, "max_split_size")) && strtoll(s, NULL, 10) > 0)
-		c->max_split_size = (uint64_t)strtoll(s, NULL, 10);
-	if ((s = model_setting_get(m, "garbage_collection_threshold")))
-		c->gc_threshold = strtod(s, NULL);
-	if ((s = model_setting_get(m, "expandable_segments")))
-		c->expandable = !strcmp(s, "True");
+	for (i = 0; i < sizeof key / sizeof *key && !whole; i++)
+		whole = model_setting_get(m, key[i]);
+	if (whole && gma_conf_parse(c, whole, NULL))
+		text_puts(&own, whole);
+	else
+		gma_conf_default(c);
+	amend(m, c, &own);
+	*text = own.s ? own.s : mem_strdup("");
+	if (!gma_conf_parse(c, *text, NULL))
+		gma_conf_default(c);
 }
 
 static int parse(const char *text, uint64_t total, struct gma_conf *c, struct err *e)

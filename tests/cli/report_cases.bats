@@ -168,3 +168,11 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	[ "$status" -eq 3 ]
 	[[ $output == *"a pickle with 2 PyTorch memory snapshots: each needs a file of its own"* ]]
 }
+
+@test "what-if believes the settings in force, whatever their text says or lacks" {
+	for conf in '' 'PYTORCH_X:1' 'expandable_segments:False'; do
+		snapshot '{"segments": [S(1 << 40, 40 * MiB, [B(1 << 40, 30 * MiB)], is_expandable=True)], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "'"$conf"'", "expandable_segments": True, "max_split_size": -1,
+		"garbage_collection_threshold": 0.0}, "device_traces": [[E("segment_map", 1 << 40, 40 * MiB, 1), E("alloc", 1 << 40, 30 * MiB, 2)]]}' >s.pickle
+		[ "$(gpumemsnap whatif -f json -c '' s.pickle | jq -c '[.fidelity.events - .fidelity.matched, .runs[0].reserved_peak]')" = "[0,$((30 << 20))]" ]
+	done
+}
