@@ -108,7 +108,7 @@ static bool report_by_build_id(struct symbol_file *f)
 	p += sprintf(p, "/usr/lib/debug/.build-id/");
 	for (i = 0; i < f->build_id_n; i++)
 		p += sprintf(p, i ? "%02x" : "%02x/", f->build_id[i]);
-	strcpy(p, ".debug");
+	sprintf(p, ".debug");
 	return access(path, R_OK) == 0 && report(f, path);
 }
 
