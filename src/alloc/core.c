@@ -335,6 +335,21 @@ void gma_core_empty_cache(struct gma_core *c, struct gma_pool *pool)
 	gma_release_cached(c, pool);
 }
 
+void gma_core_free_all(struct gma_core *c)
+{
+	struct gma_segment *s;
+	struct gma_block *b, *next;
+
+	for (s = c->oldest; s; s = s->next)
+		for (b = s->first; b; b = next) {
+			for (next = b->next; next && next->state != GMA_LIVE; next = next->next)
+				; /* freeing b may merge a free block behind it away */
+			if (b->state == GMA_LIVE)
+				gma_core_free(c, b);
+		}
+	gma_release_cached(c, NULL);
+}
+
 int gma_core_pool_create(struct gma_core *c, struct gma_pool **out, uint64_t id0, uint64_t id1, unsigned flags)
 {
 	struct gma_pool *p, **at = &c->pool.next;

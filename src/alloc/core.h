@@ -107,6 +107,8 @@ void gma_core_settle(struct gma_core *c, struct gma_block *b);
 void gma_core_poll(struct gma_core *c);
 /* Wait for pending blocks and give back what is not in use. pool NULL: everything. */
 void gma_core_empty_cache(struct gma_core *c, struct gma_pool *pool);
+/* Free every live block, then empty the cache: an allocator that ends tells what becomes of its memory. */
+void gma_core_free_all(struct gma_core *c);
 /* Would a cached block serve q as things are now? */
 bool gma_core_would_fit(struct gma_core *c, const struct gma_request *q);
 

@@ -201,6 +201,9 @@ GMA_EXPORT void gma_destroy(struct gma *g)
 {
 	if (!g)
 		return;
+	GMA_CALLED(g);
+	if (g->core)
+		gma_core_free_all(g->core);
 	gma_addr_free(&g->live);
 	gma_core_destroy(g->core);
 	gma_region_destroy(g->region);

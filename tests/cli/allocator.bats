@@ -61,6 +61,13 @@ sample() { "$B/samples/gma_$1"; }
 	[ "$(jq -c '.fidelity | [.matched == .events, .events]' w.json)" = '[true,1203]' ]
 }
 
+@test "an allocator that is destroyed has given back what lived in it" {
+	gpumemsnap record --sim -q -o run.json "$B/samples/gma_expand"
+	gpumemsnap report -f json run.json >r.json
+	[ "$(jq -c '.snapshots[0].devices[0] | [.requested.peak, .requested.end, .reserved.end, .live_blocks_end]' r.json)" = '[327155712,0,0,0]' ]
+	[ "$(jq '.snapshots[0].devices[0].anomalies | add' r.json)" -eq 0 ]
+}
+
 @test "GPUMEMSNAP_OUTPUT records without gpumemsnap record" {
 	GPUMEMSNAP_OUTPUT=alone.json sample reuse
 	for _ in $(seq 600); do [ -e alone.json ] && break; sleep 0.1; done
