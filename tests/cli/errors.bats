@@ -58,7 +58,7 @@ says() { # STATUS MESSAGE COMMAND…
 	says 2 "diff takes two snapshots, not 1" diff solver.json
 	says 2 "flame takes one snapshot, not 2" flame a b
 	says 2 "a picture of segments shows one snapshot, not 2" timeline --view segments solver.json solver.json
-	says 2 "--at and what a picture looks like need --flame FILE" diff --at peak solver.json solver.json
+	says 2 "--at, --by and what a picture looks like need --flame FILE" diff --at peak solver.json solver.json
 	says 2 "dump needs one process id (or spool)" dump
 	says 2 "merge needs snapshots: gpumemsnap merge snapshot.*.json" merge
 	says 2 "nothing to check: give a limit such as --max-peak 12GiB or --no-leaks" check solver.json
