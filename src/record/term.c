@@ -1,7 +1,8 @@
 /* term.c: a process whose Python keeps PyTorch's history, and that SIGTERM is about to kill, gets a moment to save it.
  *
- * What always holds: it ends as it would have, by the same signal: once Python's thread has saved the history,
- * when the signal comes again, or after LIMIT_S, whatever the program is doing. The handler stands only where the
+ * What always holds: a program that runs on ends as it would have, by the same signal: once Python's thread has saved
+ * the history, when the signal comes again, or after LIMIT_S, whatever it is doing. (One that exits or execs meanwhile
+ * is gone before it, and a pause(2) or sleep(3) returns.) The handler stands only where the
  * program left the signal to its default, is unknown to Python's signal module, and is gone as soon as the program
  * sets one of its own; after exec, and in a fork's child, the signal kills at once, as ever.
  */
@@ -46,7 +47,7 @@ static void on_term(int sig)
 void gms_before_term(int fd);
 REC_EXPORT void gms_before_term(int fd)
 {
-	struct sigaction act = {.sa_handler = on_term, .sa_flags = SA_RESTART}, old;
+	struct sigaction act = {.sa_handler = on_term, .sa_flags = SA_RESTART | SA_ONSTACK}, old;
 	struct sigevent again = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
 
 	if (process || sigaction(SIGTERM, NULL, &old) || old.sa_handler != SIG_DFL || fstat(fd, &pipe_at_start) ||

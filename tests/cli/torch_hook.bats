@@ -114,6 +114,21 @@ os._exit(0)'
 	[ "$(actions)" = "segment_alloc alloc" ]
 }
 
+@test "a snapshot that another thread saves at the end is not the last one" {
+	GPUMEMSNAP_TORCH=every=0.05 py -c '
+import time, torch
+x = torch.empty(1000)
+take = torch.cuda.memory._snapshot
+def slow():
+    old = take()
+    time.sleep(0.5)
+    return old
+torch.cuda.memory._snapshot = slow
+time.sleep(0.3)
+y = torch.empty(2000)'
+	[ "$(actions)" = "segment_alloc alloc alloc" ]
+}
+
 @test "a snapshot imports no part of torch that the program has not" {
 	py -c '
 import atexit, sys

@@ -28,7 +28,7 @@ class Torch:
         self.torch = None
         self.pid = 0  # of the process whose history is on
         self.last_oom = None
-        self.busy = False
+        self.busy = 0  # the thread that saves a snapshot
         self.finished = False
 
     def path(self, suffix):
@@ -101,6 +101,13 @@ class Torch:
             self.exit_at_once(status)
 
     def finish(self):
+        """What another thread saves just now may lack what came last: this one comes after it."""
+        import _thread
+        import time
+
+        end = time.monotonic() + 60
+        while self.pid == os.getpid() and self.busy not in (0, _thread.get_ident()) and time.monotonic() < end:
+            time.sleep(0.01)
         if not self.finished and self.dump():
             self.finished = True
 
@@ -116,7 +123,9 @@ class Torch:
     def dump(self):
         if self.pid != os.getpid() or self.busy:
             return False
-        self.busy = True
+        import _thread
+
+        self.busy = _thread.get_ident()
         try:
             import pickle
 
@@ -130,7 +139,7 @@ class Torch:
             self.note("PyTorch %s gave no snapshot: %r" % (self.torch.__version__, e))
             return False
         finally:
-            self.busy = False
+            self.busy = 0
 
     def snapshot(self):
         """PyTorch looks whether torch._inductor has made code that runs, and the look imports it: for seconds."""
