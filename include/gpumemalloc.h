@@ -79,7 +79,7 @@ struct gma;
  * else PYTORCH_ALLOC_CONF, else PYTORCH_CUDA_ALLOC_CONF. backend is copied; its ctx must live as long as
  * the allocator. NULL: CUDA device 0. Returns NULL if it cannot be: see gma_error_text(). */
 struct gma *gma_create(const char *conf, const struct gma_backend *backend);
-void gma_destroy(struct gma *g); /* gives everything back, used or not */
+void gma_destroy(struct gma *g); /* gives everything back, used or not; streams that blocks were used on must exist */
 
 /* A backend for a CUDA device, through the driver found at run time (libcuda.so.1), in the device's
  * primary context. gma_cuda_close when no allocator uses it any more. */

@@ -347,6 +347,9 @@ void gma_core_free_all(struct gma_core *c)
 			if (b->state == GMA_LIVE)
 				gma_core_free(c, b);
 		}
+	for (struct gma_pool *p = c->pool.next; p; p = p->next)
+		p->uses = 0; /* whoever used them is gone */
+	c->captures = 0;
 	gma_release_cached(c, NULL);
 }
 

@@ -188,7 +188,7 @@ static bool read_interval(struct reader *r, struct gma_conf *c, int *last)
 		from = *last < 0 ? 0 : to; /* the first also rules everything below it */
 		*last = to;
 	} else {
-		from = *last < 0 ? 0 : *last; /* as PyTorch does: the interval named last is overwritten too */
+		from = *last + 1; /* PyTorch before 2.10 overwrote the interval named last, too */
 		to = GMA_DIVISION_INTERVALS - 1;
 	}
 	for (i = from; i <= to; i++)

@@ -222,7 +222,7 @@ static void say_fragmentation(struct sentence *t, const struct gma_oom *o, gma_n
 	say_bytes(t, o->holes.bytes);
 	say(t, " are cached for it, but in ");
 	say_number(t, o->holes.count);
-	say(t, " pieces, the largest of ");
+	say(t, o->holes.count == 1 ? " piece, of " : " pieces, the largest of ");
 	say_bytes(t, o->holes.largest);
 	if (o->pins) {
 		say(t, "; ");

