@@ -174,6 +174,8 @@ bool explain(const char *text, struct explanation *out)
 	found = pytorch_first(out, line);
 	if (!found && explain_known(out, line)) {
 		only_plausible(out);
+		if (out->asked == MODEL_UNKNOWN && !out->host && !out->share)
+			out->cause = OOM_UNKNOWN; /* it was judged by a number that cannot be */
 		found = true;
 	}
 	if (found)

@@ -216,9 +216,11 @@ static void say_cause(struct explanation *x)
 		    text_bytes(a, x->free));
 		return;
 	default:
-		verdict_say(v, TONE_WARNING, 95,
-		            "The message does not say how much was free or cached, so the cause cannot be "
-		            "told from it.");
+		verdict_say(v, TONE_WARNING, 95, "%s",
+		            !KNOWN(x->asked) && (KNOWN(x->free) || KNOWN(x->cached))
+		                ? "Without the size that was asked for, the cause cannot be told."
+		                : "The message does not say how much was free or cached, so the cause cannot be "
+		                  "told from it.");
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST (4u << 20) /* a log's last lines are enough; more is not read */
+#define MOST (4u << 20) /* of a longer log, the last lines */
 
 struct options {
 	const char *format;
@@ -28,8 +28,16 @@ static int read_all(struct text *t, struct err *e)
 	char buf[65536];
 	ssize_t n;
 
-	while ((n = read(0, buf, sizeof buf)) > 0 && t->n < MOST)
+	while ((n = read(0, buf, sizeof buf)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			if (!buf[i])
+				buf[i] = ' ';
 		text_add(t, buf, (size_t)n);
+		if (t->n > 2 * MOST) {
+			memmove(t->s, t->s + t->n - MOST, MOST + 1);
+			t->n = MOST;
+		}
+	}
 	return n < 0 ? err_sys(e, "standard input", "read") : 0;
 }
 

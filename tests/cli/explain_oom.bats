@@ -162,6 +162,18 @@ ggml_gallocr_reserve_n: failed to allocate CUDA4 buffer of size 150995968")" = '
 	done
 }
 
+@test "a message is found at the end of a long log, and behind a byte 0" {
+	message="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 264.00 MiB. GPU 0 has a total capacity of 2.00 GiB of which 145.93 MiB is free."
+	[ "$({ yes 'a line of the log that says nothing' | head -c 9000000; printf '\n%s\n' "$message"; } | gpumemsnap explain-oom -f json | jq .asked)" -eq 276824064 ]
+	[ "$(printf 'a\0b %s\n' "$message" | gpumemsnap explain-oom -f json | jq .asked)" -eq 276824064 ]
+}
+
+@test "a number that cannot be is no cause" {
+	run gpumemsnap explain-oom "bfc_allocator.cc:491] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to 18446744071562067968)requested by op X Limit: 1000000 InUse: 500000"
+	[[ $output == *"the cause cannot be told"* ]]
+	[[ $output != *"shortage"* ]]
+}
+
 @test "what is no such message is refused with status 3" {
 	run gpumemsnap explain-oom "segmentation fault"
 	[ "$status" -eq 3 ]
