@@ -12,9 +12,9 @@ seconds() { # COMMAND…: how long it took
 }
 until_it_runs() { # COMMAND…: ms from its start until a program that it starts runs
 	local from=$EPOCHREALTIME
-	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN { printf "%.2f\n", (b - a) * 1000 }'
+	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN { if (b != "") printf "%.2f\n", (b - a) * 1000 }'
 }
-minus() { awk -v a="${1:-nan}" -v b="${2:-nan}" 'BEGIN { printf "%.0f", a - b }'; }
+minus() { awk -v a="${1:-}" -v b="${2:-}" 'BEGIN { if (a == "" || b == "") print "nan"; else printf "%.1f", a - b }'; }
 at_most() { awk -v a="${1:-nan}" -v b="$2" 'BEGIN { exit !(a + 0 == a && a != "nan" && a <= b) }'; }
 recorded() { # STACKS COMMAND…
 	rm -rf cost.spool && mkdir cost.spool
@@ -93,7 +93,7 @@ if [ -x bin/pair ]; then
 		until_it_runs gpumemsnap record -q -o cost.json >>cost.record.ms
 		seconds gpumemsnap record -q -o cost.json true >>cost.record.s
 	done
-	added=$(awk -v a="$(least <cost.record.ms)" -v b="$(least <cost.plain.ms)" 'BEGIN { printf "%.1f", a - b }')
+	added=$(minus "$(least <cost.record.ms)" "$(least <cost.plain.ms)")
 	say "record of a program that does nothing takes $(least <cost.record.s) s in all"
 	bound 'a recorded program starts at most 30 ms later' "$added" 30
 	for _ in 1 2 3; do

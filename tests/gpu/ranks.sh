@@ -69,6 +69,7 @@ if [ "$gpus" -ge 2 ]; then
 	judge 'devices: one process on two GPUs' $? devices.out devices.err
 	told_of processes=1 devices=2 figures segments account
 	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True job expandable 0 alone devices
+	judge 'expandable: one process on two GPUs' $? expandable.out expandable.err
 	told_of processes=1 devices=2 figures segments account
 else
 	skip 'nccl: two ranks train over NCCL' 'one GPU'
@@ -78,6 +79,7 @@ fi
 mpi() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "${recorded[@]}" mpirun -n 2 python3 "$here/ranks.py" mpi "$told"; }
 if have mpirun && python3 -c 'from mpi4py import MPI' 2>mpi.err; then
 	job mpi 0 mpi
+	judge 'mpi: two ranks of mpirun' $? mpi.out mpi.err
 	told_of ranks=2 figures
 else
 	skip 'mpi: ranks of mpirun' "$(have mpirun && tail -n 1 mpi.err || echo 'no mpirun')"
