@@ -116,13 +116,15 @@ static void tell_sizes(struct text *t, const struct model *m)
 
 static void tell_phases(struct text *t, const struct model *m)
 {
+	uint32_t told[NAMES_MOST];
 	size_t i, k, n = 0;
 
 	for (i = 0; i < m->n_phases && n < NAMES_MOST; i++) {
-		for (k = 0; k < i && m->phases[k].name != m->phases[i].name; k++)
+		for (k = 0; k < n && told[k] != m->phases[i].name; k++)
 			;
-		if (k < i)
+		if (k < n)
 			continue;
+		told[n] = m->phases[i].name;
 		text_puts(t, n++ ? ", " : "; its phases: ");
 		text_puts(t, model_text(m, m->phases[i].name));
 	}

@@ -184,7 +184,7 @@ static void say_host(struct verdict *v, const struct report *r, const struct rep
 	const struct kind_total *host = &k[k[GMS_K_PINNED].allocs || k[GMS_K_PINNED].end ? GMS_K_PINNED : GMS_K_HOST_BLOCK];
 	char peak[TEXT_SIZE_MAX], end[TEXT_SIZE_MAX];
 	bool alone = r->n == 1;
-	const char *apart = alone ? "" : ", apart from the above";
+	const char *apart = alone || d->ooms.n ? "" : ", apart from the above";
 
 	if (!host->peak || (host->peak < 1 << 20 && !alone))
 		return;

@@ -182,7 +182,8 @@ static struct top_process row_of(struct told *of, const struct pulse_device *d)
 	if (of->behind)
 		row.trouble = mem_strdup("its past is still being read: these figures are of an earlier moment");
 	else if (of->m->dropped_events)
-		row.trouble = mem_printf("%llu events were dropped", (unsigned long long)of->m->dropped_events);
+		row.trouble = mem_printf("%llu event%s dropped", (unsigned long long)of->m->dropped_events,
+					 of->m->dropped_events == 1 ? " was" : "s were");
 	add_sites(&row, of, d);
 	add_failures(&row, of, d->device);
 	return row;

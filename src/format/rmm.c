@@ -262,8 +262,8 @@ static void finish(struct log *l)
 	m->device[l->device].present = true;
 	if (l->n_odd)
 		model_note(m, NOTE_WARNING,
-		           "%llu lines are no rows of an RMM log and left out, the first is line %zu",
-		           (unsigned long long)l->n_odd, l->first_odd);
+		           "%llu line%s of an RMM log and left out, the first is line %zu", (unsigned long long)l->n_odd,
+		           l->n_odd == 1 ? " is no row" : "s are no rows", l->first_odd);
 }
 
 /* The last line without its end: whole if its last field has begun. */

@@ -107,7 +107,7 @@ static void tell_end(struct model *m, const struct spool_header *h)
 	if (h->trouble[0])
 		m->why_incomplete = mem_printf("recording stopped: %s", h->trouble);
 	else if (h->dropped)
-		m->why_incomplete = mem_printf("%llu events were lost", (unsigned long long)h->dropped);
+		m->why_incomplete = mem_printf("%llu event%s lost", (unsigned long long)h->dropped, h->dropped == 1 ? " was" : "s were");
 	else if (h->state == SPOOL_RUNNING)
 		m->why_incomplete = mem_strdup("the process did not end in order: killed, or still running");
 	else
@@ -131,16 +131,16 @@ static void tell_window(struct spool_reader *r)
 	if (option(h, "start-after=") || option(h, "duration=") || option(h, "off="))
 		m->history = HISTORY_PARTIAL;
 	if (h->filtered)
-		model_note(m, NOTE_INFO, "%llu allocations below %llu bytes were left out on request",
-			   (unsigned long long)h->filtered, (unsigned long long)option(h, "filter-size="));
+		model_note(m, NOTE_INFO, "%llu allocation%s below %llu bytes left out on request",
+			   (unsigned long long)h->filtered, h->filtered == 1 ? "" : "s", (unsigned long long)option(h, "filter-size="));
 	if (h->dropped_stacks)
-		model_note(m, NOTE_WARNING, "%llu events have no stack: none could be taken then",
-			   (unsigned long long)h->dropped_stacks);
+		model_note(m, NOTE_WARNING, "%llu event%s no stack: none could be taken then",
+			   (unsigned long long)h->dropped_stacks, h->dropped_stacks == 1 ? " has" : "s have");
 	if (h->unknown_versions)
 		model_note(m, NOTE_WARNING,
-			   "the program asked %llu times for a form of a driver function that is newer than this "
+			   "the program asked %llu time%s for a form of a driver function that is newer than this "
 			   "program knows: calls of those were not seen",
-			   (unsigned long long)h->unknown_versions);
+			   (unsigned long long)h->unknown_versions, h->unknown_versions == 1 ? "" : "s");
 }
 
 void spool_tell_header(struct spool_reader *r)

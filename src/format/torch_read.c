@@ -43,8 +43,8 @@ static bool top_value(const struct torch *t, const struct torch_dict *d, enum to
 {
 	bool there = d->has >> key & 1 && pickle_tag(d->v[key]) == PICKLE_OBJECT;
 
-	if (there)
-		*out = *pickle_object(&t->p, d->v[key]);
+	/* what is not there is not an inner snapshot's either */
+	*out = there ? *pickle_object(&t->p, d->v[key]) : (struct pickle_object){0};
 	return there;
 }
 

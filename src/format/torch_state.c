@@ -309,6 +309,14 @@ static void undo_final(struct undo *u)
 	}
 }
 
+static bool has_segments(const struct model *m, bool host)
+{
+	for (size_t i = 0; i < m->n_segments; i++)
+		if ((m->segments[i].device == MODEL_NO_DEVICE) == host)
+			return true;
+	return false;
+}
+
 /* Blocks that the events leave live and the final state does not have. */
 static void judge_lost(struct undo *u)
 {
@@ -320,7 +328,7 @@ static void judge_lost(struct undo *u)
 		frees = GMS_OP_KIND(m->ev.op[row]) == u->block && m->ev.device[row] == u->device &&
 		        (GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE ||
 		         GMS_OP_ACTION(m->ev.op[row]) == GMS_A_FREE_REQUESTED);
-	if (!u->live.n || !m->n_segments)
+	if (!u->live.n || !has_segments(m, u->device == MODEL_NO_DEVICE))
 		return;
 	if (!frees) {
 		m->frees_left_out = true;

@@ -144,7 +144,8 @@ void whatif_text(struct page *p, const struct whatif *w, const struct model *m)
 	for (i = 0; i < w->n_traces; i++) {
 		const struct whatif_trace *t = &w->traces[i];
 
-		page_heading(p, "GPU %u: %s requests, at most %s in use at once%s%s", t->device, text_count(a, t->n_slots - t->n_initial),
+		page_heading(p, "GPU %u: %s request%s, at most %s in use at once%s%s", t->device, text_count(a, t->n_slots - t->n_initial),
+			     t->n_slots - t->n_initial == 1 ? "" : "s",
 			     text_bytes(b, t->lower_bound), t->recorded_peak == MODEL_UNKNOWN ? "" : ", recorded with at most ",
 			     t->recorded_peak == MODEL_UNKNOWN ? "" : text_bytes(c, t->recorded_peak));
 		runs(p, w, i * per_trace, (i + 1) * per_trace);
