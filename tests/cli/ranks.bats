@@ -47,10 +47,14 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	[ "$(grep -c 'id="columns-' page.html)" -ge 1 ]
 	rc=0
 	timeout 120 python3 "$BATS_TEST_DIRNAME/../html/browser.py" page.html <(echo '
-		const tabs = [...document.querySelectorAll("#files button")];
-		tabs[2].click();
-		await new Promise(r => setTimeout(r, 500));
+		const all = () => [...document.querySelectorAll("#files button")], is = (k, what) => all()[k] && what(all()[k]);
+		const until = async ready => { for (let i = 0; i < 600 && !ready(); i++) await new Promise(r => setTimeout(r, 100)); };
+		await until(() => is(2, () => true));
+		all()[2].click();
+		await until(() => is(2, tab => tab.getAttribute("aria-selected") === "true"));
+		const tabs = all();
 		return { tabs: tabs.map(t => t.textContent), selected: tabs[2].getAttribute("aria-selected") };') >seen.json || rc=$?
 	[ "$rc" -eq 77 ] && skip 'no Chromium or Chrome here'
+	cat seen.json
 	jq -e '.errors == [] and .selected == "true" and .tabs[2] == "rank 2 · job.json.gz#2"' seen.json
 }
