@@ -25,25 +25,9 @@ struct known {
 	const char *advice;
 };
 
-#define ASKED(phrase)                                                                                        \
+#define AT(field, phrase)                                                                                    \
 	{                                                                                                    \
-		offsetof(struct explanation, asked), phrase                                                  \
-	}
-#define TOTAL(phrase)                                                                                        \
-	{                                                                                                    \
-		offsetof(struct explanation, total), phrase                                                  \
-	}
-#define FREE(phrase)                                                                                         \
-	{                                                                                                    \
-		offsetof(struct explanation, free), phrase                                                   \
-	}
-#define ALLOWED(phrase)                                                                                      \
-	{                                                                                                    \
-		offsetof(struct explanation, allowed), phrase                                                \
-	}
-#define ALLOCATED(phrase)                                                                                    \
-	{                                                                                                    \
-		offsetof(struct explanation, allocated), phrase                                              \
+		offsetof(struct explanation, field), phrase                                                  \
 	}
 
 /* Bytes of "shape[256,512,1024] and type float". */
@@ -153,8 +137,8 @@ static void host(struct explanation *x, const char *text)
 }
 
 #define TENSORFLOW                                                                                           \
-	.after = {ASKED("(rounded to "), ASKED("an out of memory trying to allocate "), ALLOWED("Limit: "),  \
-	          ALLOCATED("InUse: ")},                                                                     \
+	.after = {AT(asked, "(rounded to "), AT(asked, "an out of memory trying to allocate "), AT(allowed, "Limit: "),  \
+	          AT(allocated, "InUse: ")},                                                                     \
 	.device = {"device:GPU:", "Allocator (GPU_", "allocator GPU_"}, .more = arena,                       \
 	.advice = "TensorFlow takes nearly the whole device at start; set_memory_growth makes it grow "      \
 	          "instead. The "                                                                            \
@@ -168,16 +152,16 @@ static const struct known known[] = {
     {.source = "pytorch",
      .writer = "PyTorch with cudaMallocAsync",
      .sign = {"would exceed allowed memory. (out of memory)", "OutOfMemoryError: Allocation on device"},
-     .after = {ALLOCATED("Currently allocated : "), ASKED("Requested : "), TOTAL("Device limit : "),
-               FREE("Free (according to CUDA): "), ALLOWED("user-supplied memory fraction) : ")},
+     .after = {AT(allocated, "Currently allocated : "), AT(asked, "Requested : "), AT(total, "Device limit : "),
+               AT(free, "Free (according to CUDA): "), AT(allowed, "user-supplied memory fraction) : ")},
      .device = {"Allocation on device "}},
     {.source = "pytorch",
      .writer = "PyTorch on Apple's MPS",
      .sign = {"MPS backend out of memory"},
-     .after = {ALLOCATED("MPS allocated: "),
+     .after = {AT(allocated, "MPS allocated: "),
                {offsetof(struct explanation, other_memory), "other allocations: "},
-               ALLOWED("max allowed: "),
-               ASKED("Tried to allocate ")}},
+               AT(allowed, "max allowed: "),
+               AT(asked, "Tried to allocate ")}},
     {.source = "vllm",
      .writer = "vLLM",
      .sign = {"is less than desired GPU memory utilization"},
@@ -189,7 +173,7 @@ static const struct known known[] = {
     {.source = "vllm",
      .writer = "vLLM",
      .sign = {"KV cache is needed", "No available memory for the cache blocks", "stored in KV cache ("},
-     .after = {ALLOWED("available KV cache memory (")},
+     .after = {AT(allowed, "available KV cache memory (")},
      .more = share,
      .advice = SHARE},
     {.source = "sglang",
@@ -208,9 +192,9 @@ static const struct known known[] = {
      .writer = "XLA (JAX or TensorFlow)",
      .sign = {"RESOURCE_EXHAUSTED", "Resource exhausted", "Out of memory while trying to allocate"},
      .also = {"emory", "ailed to allocate"},
-     .after = {ASKED("Out of memory while trying to allocate "), ASKED("Out of memory allocating "),
-               ASKED("Failed to allocate request for "), ASKED("Attempting to allocate "),
-               ASKED("trying to allocate "), ALLOWED("Limit: "), ALLOCATED("InUse: "), FREE("There are ")},
+     .after = {AT(asked, "Out of memory while trying to allocate "), AT(asked, "Out of memory allocating "),
+               AT(asked, "Failed to allocate request for "), AT(asked, "Attempting to allocate "),
+               AT(asked, "trying to allocate "), AT(allowed, "Limit: "), AT(allocated, "InUse: "), AT(free, "There are ")},
      .device = {"device ordinal ", "Allocator (GPU_"},
      .more = xla,
      .advice = "JAX takes 75 % of the device at start (XLA_PYTHON_CLIENT_PREALLOCATE, "
@@ -222,34 +206,34 @@ static const struct known known[] = {
     {.source = "cupy",
      .writer = "CuPy",
      .sign = {"out of memory to allocate "}, /* before 6.1 */
-     .after = {ASKED("out of memory to allocate "), ALLOCATED("(total "), ALLOWED("limit set to ")},
+     .after = {AT(asked, "out of memory to allocate "), AT(allocated, "(total "), AT(allowed, "limit set to ")},
      .more = cupy_old},
     {.source = "cupy",
      .writer = "CuPy",
      .sign = {"Out of memory allocating "},
-     .after = {ASKED("Out of memory allocating "), ALLOCATED("allocated so far: "),
-               ALLOWED("limit set to: ")}},
+     .after = {AT(asked, "Out of memory allocating "), AT(allocated, "allocated so far: "),
+               AT(allowed, "limit set to: ")}},
     {.source = "rmm",
      .writer = "RMM",
      .sign = {"RMM failure", "rmm::", "/rmm/", "[RMM]", "aximum pool size exceeded"},
-     .after = {ASKED("failed to allocate "), ASKED("[Upstream "), ASKED("allocate ")},
+     .after = {AT(asked, "failed to allocate "), AT(asked, "[Upstream "), AT(asked, "allocate ")},
      .advice = "If the pool resource has a maximum size, raise it; RMM's log (RMM_LOG_FILE) can be read with "
                "gpumemsnap report."},
     {.source = "paddle",
      .writer = "PaddlePaddle",
      .sign = {"Out of memory error on GPU"},
-     .after = {ASKED("Cannot allocate "), FREE("available memory is only ")},
+     .after = {AT(asked, "Cannot allocate "), AT(free, "available memory is only ")},
      .device = {"error on GPU "}},
     {.source = "xgboost",
      .writer = "XGBoost",
      .sign = {"Memory allocation error on worker"},
-     .after = {ASKED("Requested memory: "), FREE("Free memory: ")}},
+     .after = {AT(asked, "Requested memory: "), AT(free, "Free memory: ")}},
     {.source = "onnxruntime",
      .writer = "ONNX Runtime",
      .sign = {"BFCArena"},
      .also = {"Failed to allocate memory", "smaller than requested bytes"},
-     .after = {ASKED("requested buffer of size "), ASKED("smaller than requested bytes of "),
-               FREE("Available memory of ")},
+     .after = {AT(asked, "requested buffer of size "), AT(asked, "smaller than requested bytes of "),
+               AT(free, "Available memory of ")},
      .advice = "arena_extend_strategy=kSameAsRequested keeps its arena from growing in powers of two; "
                "gpu_mem_limit "
                "bounds it."},
@@ -258,22 +242,22 @@ static const struct known known[] = {
      .sign = {"Requested amount of GPU memory", "Requested amount of memory (", "Error Code 2: OutOfMemory",
               "nvinfer1::", "[TRT]"},
      .also = {"emory"},
-     .after = {ASKED("Requested amount of GPU memory ("), ASKED("Requested amount of memory ("),
-               ASKED("Requested size was ")},
+     .after = {AT(asked, "Requested amount of GPU memory ("), AT(asked, "Requested amount of memory ("),
+               AT(asked, "Requested size was ")},
      .advice =
          "A smaller workspace (setMemoryPoolLimit, --memPoolSize) lets the builder choose other tactics."},
     {.source = "llama.cpp",
      .writer = "llama.cpp",
      .sign = {"ggml_", "llama_"},
      .also = {"cudaMalloc failed: out of memory", "failed to allocate CUDA"},
-     .after = {ASKED(" buffer of size "), ASKED(": allocating ")},
+     .after = {AT(asked, " buffer of size "), AT(asked, ": allocating ")},
      .device = {" on device ", "allocate CUDA"},
      .advice = "Put fewer layers on the GPU (-ngl), shorten the context (-c), quantise the KV cache "
                "(--cache-type-k), or divide the model otherwise (--tensor-split)."},
     {.source = "host",
      .writer = "PyTorch",
      .sign = {"DefaultCPUAllocator"},
-     .after = {ASKED("you tried to allocate ")},
+     .after = {AT(asked, "you tried to allocate ")},
      .more = host},
     {.source = "host",
      .writer = "the Linux kernel",
@@ -283,7 +267,7 @@ static const struct known known[] = {
      .writer = "CUDA itself",
      .sign = {"out of memory", "cudaErrorMemoryAllocation", "OUT_OF_MEMORY", "ALLOC_FAILED",
               "hipErrorOutOfMemory"},
-     .after = {ASKED("ailed to allocate "), ASKED("Failed to CUDA calloc ")},
+     .after = {AT(asked, "ailed to allocate "), AT(asked, "Failed to CUDA calloc ")},
      .advice =
          "It came from a direct CUDA call (a context, a library such as cuBLAS or NCCL, a kernel's stack), "
          "not from a caching allocator: see how much of the device was free then."},

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import measure
 from read_json import HEAD
 
 B = os.path.abspath(os.environ.get("B", "build"))
@@ -24,13 +25,8 @@ READERS = (("report", ["report"]), ("flame", ["flame", "-o", "out.png"]), ("time
 
 def run(argv):
     """Seconds of processor time and MB of memory, of the process and those it waited for."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
-    _, status, usage = os.wait4(pid, 0)
-    os.close(null)
-    if status:
-        sys.exit("%s: status %d" % (" ".join(argv), status))
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+    cost = measure.run(argv)
+    return cost.cpu, cost.memory / 1e6
 
 
 def read(path):

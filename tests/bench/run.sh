@@ -20,15 +20,7 @@ ns() { # THREADS COMMAND…: ns of a pair in one run
 	LD_LIBRARY_PATH=$driver "$@" "$B/tests/bench/rec_pair" "$threads" $((200000 / threads)) $pool 2>/dev/null |
 		sed -n 's/.*ns_per_pair //p'
 }
-seconds() { # COMMAND…: how long it took
-	local from=$EPOCHREALTIME
-	"$@" >/dev/null 2>&1
-	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.4f\n", b - a}'
-}
-until_it_runs() { # COMMAND…: ms from its start until a program that it starts runs
-	local from=$EPOCHREALTIME
-	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN {printf "%.2f\n", (b - a) * 1000}'
-}
+. tests/bench/clock.sh
 # Every round runs each way once, so that what disturbs the machine disturbs all; medians are compared.
 pairs() { # THREADS
 	local how

@@ -1,42 +1,10 @@
 /* libfake.c: the least driver there can be, without locks, for what the simulated one cannot be asked:
  * calls from signal handlers, a driver too old for some functions, and one that unwinds its caller. */
-#define __CUDA_API_VERSION_INTERNAL 1
-#include <cuda.h>
+#include "least.h"
 #include <pthread.h>
 #include <stdlib.h>
 
 static CUdeviceptr next_address = 0x700000000000;
-
-CUresult CUDAAPI cuInit(unsigned flags)
-{
-	(void)flags;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-	(void)device;
-	*context = (CUcontext)0x1000;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxSetCurrent(CUcontext context)
-{
-	(void)context;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
-{
-	*context = (CUcontext)0x1000;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
-{
-	*device = 0;
-	return CUDA_SUCCESS;
-}
 
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *p, size_t bytes)
 {

@@ -1,40 +1,8 @@
 /* libquick.c: a driver whose stream-ordered calls take no time and no lock: what is left of a recorded call is
  * the recorder's own cost. */
-#define __CUDA_API_VERSION_INTERNAL 1
-#include <cuda.h>
+#include "least.h"
 
 static CUdeviceptr next_address = 0x700000000000, next_handle = 0x10000;
-
-CUresult CUDAAPI cuInit(unsigned flags)
-{
-	(void)flags;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-	(void)device;
-	*context = (CUcontext)0x1000;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxSetCurrent(CUcontext context)
-{
-	(void)context;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
-{
-	*context = (CUcontext)0x1000;
-	return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
-{
-	*device = 0;
-	return CUDA_SUCCESS;
-}
 
 CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
 {

@@ -3,17 +3,10 @@
 #
 # Rounds in which every way runs once, so that what disturbs the machine disturbs all; a disturbance only adds,
 # so the best of the rounds count. What is recorded goes to fresh pages of a file, whose first use costs several
-# microseconds each on a virtual machine, whatever is written there; a flight recorder uses its pages again. The recorder is preloaded as `record` does it, but no snapshot is written.
+# microseconds each on a virtual machine, whatever is written there; a flight recorder uses its pages again.
+# The recorder is preloaded as `record` does it, but no snapshot is written.
 least() { sort -n | head -n 1; }
-seconds() { # COMMAND…: how long it took
-	local from=$EPOCHREALTIME
-	"$@" >/dev/null 2>&1
-	awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.4f\n", b - a }'
-}
-until_it_runs() { # COMMAND…: ms from its start until a program that it starts runs
-	local from=$EPOCHREALTIME
-	awk -v a="$from" -v b="$("$@" bash -c 'echo $EPOCHREALTIME' 2>/dev/null)" 'BEGIN { if (b != "") printf "%.2f\n", (b - a) * 1000 }'
-}
+. "$here/../bench/clock.sh"
 minus() { awk -v a="${1:-}" -v b="${2:-}" 'BEGIN { if (a == "" || b == "") print "nan"; else printf "%.1f", a - b }'; }
 at_most() { awk -v a="${1:-nan}" -v b="$2" 'BEGIN { exit !(a + 0 == a && a != "nan" && a <= b) }'; }
 recorded() { # STACKS COMMAND…

@@ -3,14 +3,18 @@
 
 can_import() { have python3 && python3 -c "import $1" 2>"$1.missing"; }
 
-if can_import cupy; then
-	record cupy python3 "$here/cupy_pool.py" &&
-		python3 "$here/framework_check.py" cupy "$out/cupy.report.json" cupy.out >cupy.check 2>&1
-	judge "cupy: the pool's memory to the byte, the leak and the script's own lines" $? cupy.check cupy.out cupy.err
-	sed 's/^/# /' cupy.check
-else
-	skip "cupy: the pool's memory to the byte, the leak and the script's own lines" "$(tail -n 1 cupy.missing 2>/dev/null)"
-fi
+framework() { # NAME MODULE SCRIPT WHAT
+	if can_import "$2"; then
+		record "$1" python3 "$here/$3" &&
+			python3 "$here/framework_check.py" "$1" "$out/$1.report.json" "$1.out" >"$1.check" 2>&1
+		judge "$4" $? "$1.check" "$1.out" "$1.err"
+		sed 's/^/# /' "$1.check"
+	else
+		skip "$4" "$(tail -n 1 "$2.missing" 2>/dev/null)"
+	fi
+}
+
+framework cupy cupy cupy_pool.py "cupy: the pool's memory to the byte, the leak and the script's own lines"
 if can_import jax; then
 	record jax python3 "$here/jax_pool.py" "$out/jax.prof" &&
 		gpumemsnap report --format json "$out/jax.prof" >"$out/jax.prof.json" 2>>jax.err &&
@@ -21,11 +25,4 @@ if can_import jax; then
 else
 	skip "JAX: its pool is explained, and its own profile is read" "$(tail -n 1 jax.missing 2>/dev/null)"
 fi
-if can_import numba.cuda; then
-	record numba python3 "$here/numba_arrays.py" &&
-		python3 "$here/framework_check.py" numba "$out/numba.report.json" numba.out >numba.check 2>&1
-	judge "numba-cuda: the arrays that a list keeps, by the script's own lines" $? numba.check numba.out numba.err
-	sed 's/^/# /' numba.check
-else
-	skip "numba-cuda: the arrays that a list keeps, by the script's own lines" "$(tail -n 1 numba.cuda.missing 2>/dev/null)"
-fi
+framework numba numba.cuda numba_arrays.py "numba-cuda: the arrays that a list keeps, by the script's own lines"
