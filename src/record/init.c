@@ -227,6 +227,7 @@ void rec_finish(enum spool_state how)
 {
 	struct spool_header *h = rec_head;
 
+	rec_term_due();
 	/* In a vfork's child, memory is the parent's, which goes on. */
 	if (!rec_running() || getpid() != recorded)
 		return;

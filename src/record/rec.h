@@ -59,6 +59,7 @@ void rec_finish(enum spool_state how);	       /* the process is about to end */
 void rec_resume(void);			       /* … but did not (exec failed) */
 void rec_quick_exit(void);
 void rec_switch(bool on);		       /* gms_record() */
+void rec_term_due(void);		       /* term.c: a SIGTERM that was put off comes now */
 uint64_t rec_now(void);
 /* Is it time for another look, after one at `last`? (Now may be a little before that.) */
 static inline bool rec_due(uint64_t now, uint64_t last, uint64_t every)

@@ -176,6 +176,37 @@ rows() {
 	[ "$(rows block.alloc | wc -l)" -eq 1 ]
 }
 
+@test "after SIGTERM no wait returns, and exec and _exit come too late, while the history is saved" {
+	cat >late.py <<-'PY'
+		import ctypes, os, signal, sys, threading, time, torch
+		how, take = sys.argv[1], torch.cuda.memory._snapshot
+		begun = threading.Event()
+		def slow():
+		    begun.set()
+		    time.sleep(1)
+		    return take()
+		torch.cuda.memory._snapshot = slow
+		def later():
+		    time.sleep(0.2)
+		    os.kill(os.getpid(), signal.SIGTERM)
+		keep, libc = torch.empty(5 << 20), ctypes.CDLL(None)
+		threading.Thread(target=later, daemon=True).start()
+		if how in ("pause", "sleep", "poll"):
+		    {"pause": libc.pause, "sleep": lambda: libc.sleep(600), "poll": lambda: libc.poll(None, 0, 600000)}[how]()
+		else:
+		    begun.wait()
+		    os.execv("/bin/true", ["true"]) if how == "exec" else ctypes.PyDLL(None)._exit(3)
+		print("went on", flush=True)
+		os._exit(3)
+	PY
+	for how in pause sleep poll exec _exit; do
+		run record python3 late.py $how
+		[ "$status" -eq 143 ]
+		[ -z "$output" ]
+		case $how in pause | sleep | poll) [ "$(rows block.alloc | wc -l)" -eq 1 ] ;; esac
+	done
+}
+
 @test "SIGTERM kills a forked child of it at once, and not its parent" {
 	cat >fork.py <<-'PY'
 		import os, signal, time, torch

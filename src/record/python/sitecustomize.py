@@ -175,8 +175,10 @@ class Torch:
 
     def answer(self, fd):
         import select
+        import signal
 
         try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # it would keep this thread waiting, too
             while True:
                 ready, _, _ = select.select([fd], [], [], self.every or None)
                 asked = os.read(fd, 4096) if ready else b"x"
@@ -187,7 +189,6 @@ class Torch:
                     self.terminate()
         except Exception:  # the program closed our descriptor, or Python is going down
             return
-
 
     def terminate(self):
         """SIGTERM came, whose default action the recorder held back until now."""
