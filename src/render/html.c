@@ -138,20 +138,18 @@ static uint64_t place_of(const struct ranges *r, const uint64_t *before, uint64_
 	return i == SIZE_MAX ? 0 : before[i] + (addr - r->v[i].addr) + 1;
 }
 
-/* Places come back again and again: a number of one that was there before, or 0 and it is listed. */
+/* Places come back again and again: each is listed once. */
 static void put_place(struct device_columns *d, uint64_t place)
 {
 	bool fresh;
 	uint32_t *number = map64_put(&d->number_of_place, place, &fresh);
 
-	if (!fresh) {
-		blob_put(&d->place, *number);
-		return;
+	if (fresh) {
+		*number = (uint32_t)d->number_of_place.n - 1;
+		blob_put_signed(&d->places, (int64_t)(place - d->last_place));
+		d->last_place = place;
 	}
-	*number = (uint32_t)d->number_of_place.n;
-	blob_put(&d->place, 0);
-	blob_put_signed(&d->places, (int64_t)(place - d->last_place));
-	d->last_place = place;
+	blob_put(&d->place, *number);
 }
 
 static void put_alloc(struct device_columns *d, const struct model *m, size_t row, uint64_t place)
@@ -229,8 +227,9 @@ static uint64_t block_size(const struct model *m, size_t row)
 	return block == MODEL_UNKNOWN ? m->ev.size[row] : block;
 }
 
-/* Whether it is at all times the sum of the live blocks' sizes, which the page knows. */
-static bool is_sum_of_blocks(const struct series *s, const struct model *m, uint8_t device)
+/* What the page knows already: whether reserved bytes are at all times the sum of the live blocks' sizes, and
+ * those are what was asked for. */
+static bool is_sum_of_blocks(const struct series *s, const struct model *m, uint8_t device, bool *as_asked)
 {
 	const uint64_t *v = s->value[TOTAL_RESERVED];
 	struct live_walk w;
@@ -238,11 +237,14 @@ static bool is_sum_of_blocks(const struct series *s, const struct model *m, uint
 	size_t row = 0;
 	bool same = true;
 
+	*as_asked = true;
 	for (live_begin(&w, m, device); live_next(&w);) {
 		for (; row < w.row && same; row++)
 			same = m->ev.device[row] != device || v[row] == sum;
 		sum -= w.ends != MODEL_NO_PEER ? block_size(m, w.ends) : 0;
 		sum += w.begins != MODEL_NO_PEER ? block_size(m, w.row) : 0;
+		*as_asked =
+		    *as_asked && (w.begins == MODEL_NO_PEER || block_size(m, w.row) == m->ev.size[w.row]);
 	}
 	live_end(&w);
 	for (; row < s->n && same; row++)
@@ -257,9 +259,10 @@ static void pack_reserved(struct pack *p, uint8_t device)
 	struct series s;
 	uint64_t last = MODEL_UNKNOWN;
 	int64_t last_t = 0;
+	bool as_asked;
 
 	series_make(&s, p->m, device, 1u << TOTAL_RESERVED);
-	bool known = is_sum_of_blocks(&s, p->m, device);
+	bool known = is_sum_of_blocks(&s, p->m, device, &as_asked);
 	for (size_t row = 0; row < s.n && !known; row++) {
 		uint64_t v = s.value[TOTAL_RESERVED][row];
 		int64_t t = row < p->m->n_initial ? 0 : sane(p->m->ev.t_ns[row]);
@@ -271,7 +274,7 @@ static void pack_reserved(struct pack *p, uint8_t device)
 		last_t = t;
 	}
 	series_free(&s);
-	text_printf(&p->json, ",\"reservedIsBlocks\":%s", known ? "true" : "false");
+	text_printf(&p->json, ",\"reservedIsBlocks\":%s", known && !as_asked ? "true" : "false");
 	name_section(p, device, "reserved_t", &time);
 	name_section(p, device, "reserved", &value);
 }

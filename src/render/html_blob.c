@@ -1,4 +1,4 @@
-/* html_blob.c: numbers to LEB128, sections to base64 of gzip. */
+/* html_blob.c: numbers to sections of the least width, sections to base64 of gzip. */
 #include "render/html_blob.h"
 #include "base/mem.h"
 #include <stdbool.h>
@@ -8,15 +8,51 @@
 
 #define PIECE (1u << 30)
 
+static uint32_t number_at(const struct blob_column *c, size_t i)
+{
+	uint32_t x = 0; /* the lowest bytes are first, here and in the page */
+
+	memcpy(&x, c->v + i * c->width, c->width);
+	return c->width ? x : c->first;
+}
+
+static void widen(struct blob_column *c, unsigned width)
+{
+	struct blob_column wide = {.width = width, .cap = (c->n + 64) * width};
+
+	wide.v = mem_alloc(wide.cap);
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t x = number_at(c, i);
+		memcpy(wide.v + i * width, &x, width);
+	}
+	free(c->v);
+	c->v = wide.v;
+	c->cap = wide.cap;
+	c->width = width;
+}
+
+static unsigned width_of(uint32_t x)
+{
+	return x < 256 ? 1 : x < 65536 ? 2 : 4;
+}
+
 void blob_put(struct blob_column *c, uint64_t v)
 {
-	if (c->cap - c->bytes < 10) {
-		c->cap = (c->cap + 64) * 2;
-		c->v = mem_resize(c->v, c->cap, 1);
+	uint32_t x = v < BLOB_LARGE ? (uint32_t)v : BLOB_LARGE;
+
+	if (x == BLOB_LARGE)
+		*VEC_PUSH(c->large, c->n_large, c->cap_large) = (double)v;
+	if (!c->n)
+		c->first = x;
+	if (!c->width && x != c->first)
+		widen(c, width_of(c->first));
+	if (c->width && c->width < width_of(x))
+		widen(c, width_of(x));
+	if (c->width) {
+		if (c->cap < (c->n + 1) * c->width)
+			c->v = mem_resize(c->v, c->cap *= 2, 1);
+		memcpy(c->v + c->n * c->width, &x, c->width);
 	}
-	for (; v > 127; v >>= 7)
-		c->v[c->bytes++] = (uint8_t)(v | 128);
-	c->v[c->bytes++] = (uint8_t)v;
 	c->n++;
 }
 
@@ -25,17 +61,31 @@ void blob_put_signed(struct blob_column *c, int64_t v)
 	blob_put(c, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-void blob_add(struct blob *b, const char *name, struct blob_column *c)
+/* Append and fill up to a multiple of 8. */
+static void append(struct blob *b, const void *v, size_t bytes)
 {
-	if (b->cap - b->n < c->bytes) {
-		b->cap = (b->n + c->bytes) * 2;
+	size_t all = (bytes + 7) & ~(size_t)7;
+
+	if (b->cap - b->n < all) {
+		b->cap = (b->n + all) * 2;
 		b->v = mem_resize(b->v, b->cap, 1);
 	}
-	if (c->bytes)
-		memcpy(b->v + b->n, c->v, c->bytes);
-	b->n += c->bytes;
-	text_printf(&b->index, "%s\"%s\":[%zu,%zu]", b->index.n ? "," : "", name, c->n, c->bytes);
+	if (bytes)
+		memcpy(b->v + b->n, v, bytes);
+	memset(b->v + b->n + bytes, 0, all - bytes);
+	b->n += all;
+}
+
+void blob_add(struct blob *b, const char *name, struct blob_column *c)
+{
+	size_t at = b->n;
+
+	append(b, c->v, c->n * c->width);
+	append(b, c->large, c->n_large * sizeof *c->large);
+	text_printf(&b->index, "%s\"%s\":[%zu,%zu,%u,%u,%zu]", b->index.n ? "," : "", name, c->n, b->n - at,
+	            c->width, c->first, c->n_large);
 	free(c->v);
+	free(c->large);
 	*c = (struct blob_column){0};
 }
 

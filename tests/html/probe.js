@@ -17,7 +17,7 @@ seen.hover = text('tip');
 document.querySelector('[data-view="places"]').click();
 await frame();
 const d = app.device, b = d.stack.findIndex((_, k) => stackName(app.file, d.stack[k]).startsWith('keep_log'));
-const bx = t.x(d.time[d.begin[b]] + 20e6), by = TOP + t.h - (d.place[b] - 1 + d.size[b] / 2 - t.low) / (t.high - t.low) * t.h;
+const bx = t.x(d.time[d.begin[b]] + 20e6), by = TOP + t.h - (d.placeOf(b) - 1 + d.size[b] / 2 - t.low) / (t.high - t.low) * t.h;
 await point('mouseMoved', bx, by);
 seen.block = text('tip');
 await point('mousePressed', bx, by, 1);

@@ -25,9 +25,9 @@ class Bands {
     this.device = device;
     this.by = by;
     const g = GROUPS[by], d = device, n = d.size.length, weight = []; // by key + 1: a key may be -1
-    const peak = d.extremes(0, d.n).at, end = d.file.to, keys = new Int32Array(n);
+    const peak = d.extremes(0, d.n).at, end = d.file.to;
     for (let b = 0; b < n; b++) {
-      const k = keys[b] = g.key(d, b), w = weight[k + 1] ||= { key: k, peak: 0, area: 0 };
+      const k = g.key(d, b), w = weight[k + 1] ||= { key: k, peak: 0, area: 0 };
       const t0 = d.timeOf(d.begin[b]), t1 = d.end[b] < d.n ? d.time[d.end[b]] : end;
       w.area += d.size[b] * Math.max(0, t1 - t0);
       if (d.begin[b] <= peak && d.end[b] > peak) w.peak += d.size[b];
@@ -41,7 +41,7 @@ class Bands {
     const place = new Uint8Array(weight.length).fill(chosen.length);
     chosen.forEach((w, i) => { place[w.key + 1] = i; });
     this.of = new Uint8Array(n);
-    for (let b = 0; b < n; b++) this.of[b] = place[keys[b] + 1];
+    for (let b = 0; b < n; b++) this.of[b] = place[g.key(d, b) + 1];
     this.check();
   }
   check() {

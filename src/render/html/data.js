@@ -7,61 +7,57 @@ const REPORT = JSON.parse(document.getElementById('report').textContent);
 // The columns lie behind this script; the whole page is here when this comes true.
 const parsed = new Promise(done => document.addEventListener('DOMContentLoaded', done, { once: true }));
 
-// The bytes in a script element: base64 of gzip.
-async function packedBytes(id) {
-  const text = document.getElementById(id).textContent.trim();
-  let packed;
-  if (Uint8Array.fromBase64) packed = Uint8Array.fromBase64(text);
-  else {
-    const chars = atob(text), n = chars.length;
-    packed = new Uint8Array(n);
-    for (let k = 0; k < n; k++) packed[k] = chars.charCodeAt(k);
-  }
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+// The `size` bytes that a script element holds as base64 of gzip.
+async function packedBytes(id, size) {
+  const text = byId(id).textContent;
+  const packed = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const gunzip = new DecompressionStream('gzip'), to = gunzip.writable.getWriter(), from = gunzip.readable.getReader();
+  const written = to.write(packed).then(() => to.close()), bytes = new Uint8Array(size);
+  for (let at = 0, piece; !(piece = await from.read()).done; at += piece.value.length) bytes.set(piece.value, at);
+  await written;
+  return bytes;
 }
 // Let the browser draw and answer before a long piece of work.
 const breathe = () => new Promise(done => setTimeout(done));
 
-// LEB128 numbers; signed ones are zigzag; with sum, each is a step from the last. Always the same kind of array: that is fast.
-function unpack(bytes, at, n, signed, sum) {
-  const out = new Float64Array(n);
-  let last = 0;
-  for (let i = 0; i < n; i++) {
-    let x = bytes[at++];
-    if (x > 127) {
-      let c = bytes[at++];
-      x = x & 127 | (c & 127) << 7;
-      if (c > 127) {
-        c = bytes[at++]; x |= (c & 127) << 14;
-        if (c > 127) {
-          c = bytes[at++]; x |= (c & 127) << 21;
-          for (let scale = 268435456; c > 127; scale *= 128) { c = bytes[at++]; x += (c & 127) * scale; }
-        }
-      }
-    }
-    if (signed) x = x < 268435456 ? x >> 1 ^ -(x & 1) : x % 2 ? -(x + 1) / 2 : x / 2;
-    if (sum) x = last += x;
-    out[i] = x;
-  }
-  return out;
-}
-
+// Columns of numbers as they lie in the page: typed arrays of one buffer, each as narrow as its numbers allow.
 class Sections {
-  constructor(index, bytes) {
-    this.bytes = bytes;
-    this.at = {};
-    let at = 0;
+  // index: name → [how many, bytes, bytes of a number, the first, how many are doubles behind the others]
+  static async of(index, id) {
+    const s = new Sections();
+    let size = 0;
+    s.at = {};
     for (const name in index) {
-      this.at[name] = { n: index[name][0], at };
-      at += index[name][1];
+      const [n, bytes, width, first, large] = index[name];
+      s.at[name] = { n, width, first, large, at: size, doubles: size + bytes - 8 * large };
+      size += bytes;
     }
+    s.buffer = (await packedBytes(id, size)).buffer;
+    return s;
   }
   count(name) { return this.at[name].n; }
-  read(name, Type, signed, sum) {
-    const s = this.at[name];
-    const v = unpack(this.bytes, s.at, s.n, signed, sum);
-    return Type === Float64Array ? v : new Type(v);
+  read(name) {
+    const { n, width, first, large, at, doubles } = this.at[name];
+    if (!width && !large) return new (first < 256 ? Uint8Array : Uint32Array)(n).fill(first);
+    const far = new Float64Array(this.buffer, doubles, large);
+    if (!width) return far;
+    const own = new ({ 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[width])(this.buffer, at, n);
+    if (!large) return own;
+    const out = new Float64Array(own);
+    for (let i = 0, k = 0; i < n; i++) if (own[i] === 0xffffffff) out[i] = far[k++];
+    return out;
+  }
+  // Numbers that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, …
+  signed(name) {
+    const v = this.read(name), out = new Float64Array(v.length);
+    for (let i = 0; i < v.length; i++) { const x = v[i]; out[i] = x & 1 ? -(x + 1) / 2 : x / 2; }
+    return out;
+  }
+  // What was written as steps from one to the next.
+  sums(name) {
+    const out = this.signed(name);
+    for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
+    return out;
   }
 }
 
@@ -79,28 +75,19 @@ class Device {
     this.report = (file.report.devices || []).find(d => d.device === info.device) || {};
   }
   async load(sections) {
-    const col = async (name, Type, signed, sum) => {
-      const full = `d${this.number}_${name}`;
-      if (sections.count(full) > 1e5) await breathe();
-      return sections.read(full, Type, signed, sum);
-    };
-    this.time = await col('dt', Float64Array, true, true);
-    this.size = await col('size', Float64Array);
-    this.slack = await col('slack', Float64Array);
-    this.place = await col('place', Float64Array);
-    const places = await col('places', Float64Array, true, true);
-    for (let b = 0, next = 0; b < this.place.length; b++) this.place[b] = places[this.place[b] ? this.place[b] - 1 : next++];
-    this.stack = await col('stack', Uint32Array);
-    this.stream = await col('stream', Uint16Array);
-    this.thread = await col('thread', Uint16Array);
-    this.pool = await col('pool', Uint16Array);
-    this.n = this.time.length;
-    this.link(await col('what', Float64Array));
-    this.reservedTime = await col('reserved_t', Float64Array, true, true);
-    this.reserved = await col('reserved', Float64Array); // value + 1; 0: not known
+    const full = name => `d${this.number}_${name}`, read = name => sections.read(full(name)), rest = () => this.n > 1e5 && breathe();
+    for (const name of ['size', 'slack', 'place', 'stack', 'stream', 'thread', 'pool']) this[name] = read(name); // of blocks
+    this.places = sections.sums(full('places')); // place: which of these
+    this.n = sections.count(full('dt'));
+    await rest();
+    this.time = sections.sums(full('dt'));
+    await rest();
+    this.link(read('what'));
+    this.reservedTime = sections.sums(full('reserved_t'));
+    this.reserved = read('reserved'); // value + 1; 0: not known
     if (this.info.reservedIsBlocks) this.sumBlocks();
-    this.held = { begin: await col('held_begin', Float64Array, true), end: await col('held_end', Float64Array, true),
-      place: await col('held_place', Float64Array), size: await col('held_size', Float64Array) };
+    this.held = { begin: sections.signed(full('held_begin')), end: sections.signed(full('held_end')), place: read('held_place'), size: read('held_size') };
+    await rest();
   }
   // Which block an event is about, where blocks begin and end, and the live bytes after each event.
   link(what) {
@@ -110,12 +97,11 @@ class Device {
     this.end = new Int32Array(blocks).fill(n);
     this.total = new Float64Array(n);
     for (let i = 0, next = 0, now = 0; i < n; i++) {
-      let b = what[i] ? next - what[i] : next++;
-      if (what[i]) { this.end[b] = i; now -= this.size[b]; this.block[i] = ~b; }
+      const back = what[i], b = back ? next - back : next++;
+      if (back) { this.end[b] = i; now -= this.size[b]; this.block[i] = ~b; }
       else { this.begin[b] = i; now += this.size[b]; this.block[i] = b; }
       this.total[i] = now;
     }
-    this.timeBlocks();
     const chunks = Math.ceil(n / CHUNK);
     this.chunkHigh = new Float64Array(chunks); this.chunkLow = new Float64Array(chunks); this.chunkAt = new Int32Array(chunks);
     for (let c = 0; c < chunks; c++) {
@@ -128,32 +114,32 @@ class Device {
       this.chunkHigh[c] = high; this.chunkLow[c] = low; this.chunkAt[c] = at;
     }
   }
-  // When blocks begin and end, and the last end in every CHUNK of blocks.
-  timeBlocks() {
+  // When blocks begin and end, and the last end in every CHUNK of blocks; made when it is first asked for.
+  get lives() {
     const n = this.size.length, { begin, end, time } = this;
-    this.begun = new Float64Array(n); this.ended = new Float64Array(n);
-    this.latest = new Float64Array(Math.ceil(n / CHUNK)).fill(-Infinity);
+    const begun = new Float64Array(n), ended = new Float64Array(n), latest = new Float64Array(Math.ceil(n / CHUNK)).fill(-Infinity);
     for (let b = 0; b < n; b++) {
       const t = end[b] < this.n ? time[end[b]] : Infinity, c = b / CHUNK | 0;
-      this.begun[b] = begin[b] < this.initial ? -Infinity : time[begin[b]];
-      this.ended[b] = t;
-      if (t > this.latest[c]) this.latest[c] = t;
+      begun[b] = begin[b] < this.initial ? -Infinity : time[begin[b]];
+      ended[b] = t;
+      if (t > latest[c]) latest[c] = t;
     }
+    Object.defineProperty(this, 'lives', { value: { begun, ended, latest } });
+    return this.lives;
   }
   // Reserved bytes of a recording in which every block is its own segment.
   sumBlocks() {
-    const sum = new Float64Array(this.n);
-    let differs = false;
+    this.reserved = new Float64Array(this.n);
+    this.reservedTime = this.time;
     for (let i = 0, now = 1; i < this.n; i++) {
       const b = this.block[i];
-      now += b >= 0 ? this.blockSize(b) : -this.blockSize(~b);
-      differs ||= now !== this.total[i] + 1;
-      sum[i] = now;
+      this.reserved[i] = now += b >= 0 ? this.blockSize(b) : -this.blockSize(~b);
     }
-    if (differs) { this.reserved = sum; this.reservedTime = this.time; } // else they are what is drawn anyway
   }
   // Bytes a block takes in its segment.
   blockSize(b) { return this.slack[b] ? this.size[b] + this.slack[b] - 1 : this.size[b]; }
+  // Where it lies when all ranges lie side by side, plus one; 0: in none of them.
+  placeOf(b) { return this.places[this.place[b]]; }
   // The first event of the window at or after t (after: behind t).
   eventAt(t, after) {
     let lo = this.initial, hi = this.n;
@@ -227,15 +213,13 @@ class File {
   }
   async load() {
     await parsed;
-    const s = new Sections(this.sections, await packedBytes('columns-' + this.index));
-    this.frame = { fn: s.read('frame_function', Uint32Array), file: s.read('frame_file', Uint32Array),
-      line: s.read('frame_line', Uint32Array), module: s.read('frame_module', Uint32Array), code: s.read('frame_code', Uint16Array) };
-    const length = s.read('stack_length', Uint32Array);
-    this.frames = s.read('stack_frames', Int32Array, true, true); // outermost first
+    const s = await Sections.of(this.sections, 'columns-' + this.index);
+    this.frame = { fn: s.read('frame_function'), file: s.read('frame_file'), line: s.read('frame_line'), module: s.read('frame_module'), code: s.read('frame_code') };
+    const length = s.read('stack_length');
+    this.frames = s.sums('stack_frames'); // outermost first
     this.stackAt = new Uint32Array(length.length + 1);
     length.forEach((n, k) => { this.stackAt[k + 1] = this.stackAt[k] + n; });
-    this.phase = { name: s.read('phase_name', Uint32Array), begin: s.read('phase_begin', Float64Array, true, true),
-      length: s.read('phase_length', Float64Array), device: s.read('phase_device', Uint8Array) };
+    this.phase = { name: s.read('phase_name'), begin: s.sums('phase_begin'), length: s.read('phase_length'), device: s.read('phase_device') };
     const devices = this.devices.map(d => new Device(d, this));
     for (const d of devices) await d.load(s);
     this.byDevice = devices;

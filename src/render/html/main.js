@@ -4,6 +4,8 @@ class App {
   constructor() {
     this.instant = null; // event whose state is shown where an instant is asked for
     this.selection = null; // { from, to } or null
+    this.panel = 'flame'; // the tab that is shown
+    this.filled = new Set(); // tabs whose tables tell of this device and selection
     this.files = DATA.files.map((_, i) => new File(i));
     this.setTheme(localStorageGet('gpumemsnap-theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
     this.timeline = new Timeline(this);
@@ -61,9 +63,8 @@ class App {
     byId('group').replaceChildren(...groups.map(g => el('option', { value: g, textContent: GROUPS[g].label })));
     if (this.file.stackAt.length < 3) byId('group').value = groups.includes('stream') ? 'stream' : 'size'; // no stacks were recorded
     this.figures();
-    this.window = this.device.window(this.file.from, Math.max(this.file.to, this.file.from + 1));
     this.timeline.show(this.device);
-    drawTables(this);
+    this.filled.clear();
     this.refresh();
   }
   verdict(file) {
@@ -95,8 +96,15 @@ class App {
     byId('zoom-selection').disabled = !s;
     this.flame.rebuild();
     this.segments.draw();
-    drawStacks(this);
+    this.filled.delete('stacks');
+    this.fill();
     this.timeline.draw();
+  }
+  // Tables are made when they are shown.
+  fill() {
+    const draw = this.device && TABLES[this.panel];
+    if (draw && !this.filled.has(this.panel)) draw(this);
+    this.filled.add(this.panel);
   }
   select(range) {
     this.selection = range && range.to > range.from ? range : null;
@@ -153,6 +161,8 @@ class App {
     const names = { flame: 'Flame', segments: 'Segments', stacks: 'Stacks', leaks: 'Leaks', growth: 'Growth', failures: 'Failures', groups: 'Groups' }, ids = Object.keys(names);
     tabs('panels', Object.values(names), i => {
       ids.forEach((id, k) => { byId('panel-' + id).hidden = k !== i; });
+      this.panel = ids[i];
+      this.fill();
       this.flame.draw();
       this.segments.draw();
     }, ids.map(id => 'tab-' + id));
@@ -163,7 +173,9 @@ class App {
     byId('zoom-out').onclick = () => this.timeline.all();
     byId('zoom-selection').onclick = () => this.zoomToSelection();
     byId('theme').onclick = () => {
-      this.setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+      const name = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
+      this.setTheme(name);
+      try { localStorage.setItem('gpumemsnap-theme', name); } catch { /* a page from disk may have none */ }
       this.timeline.legend(); this.timeline.draw(); this.flame.draw(); this.segments.draw();
     };
     document.querySelectorAll('[data-view]').forEach(b => { b.onclick = () => {
@@ -181,7 +193,6 @@ class App {
   setTheme(name) {
     document.documentElement.dataset.theme = name;
     document.documentElement.style.setProperty('--held', theme().empty);
-    try { localStorage.setItem('gpumemsnap-theme', name); } catch { /* a page from disk may have none */ }
   }
 }
 

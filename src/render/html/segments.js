@@ -23,7 +23,7 @@ class Segments {
   // Held ranges at time t, neighbours that touch being one if both were mapped; else every block is its own.
   segmentsAt(event) {
     const d = this.app.device, t = d.timeOf(event), held = d.held, list = [], blocks = [];
-    d.eachLive(event, b => { if (d.place[b]) blocks.push({ block: b, place: d.place[b] - 1, size: d.blockSize(b) }); });
+    d.eachLive(event, b => { const place = d.placeOf(b); if (place) blocks.push({ block: b, place: place - 1, size: d.blockSize(b) }); });
     blocks.sort((a, b) => a.place - b.place);
     for (let i = 0; i < held.begin.length; i++)
       if (held.place[i] && held.begin[i] <= t && (held.end[i] < 0 || held.end[i] > t)) list.push({ place: held.place[i] - 1, size: held.size[i], blocks: [] });

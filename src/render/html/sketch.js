@@ -5,10 +5,10 @@
 
 class Sketch {
   constructor(file, info, sections) {
-    const s = info.sketch, read = (name, Type) => sections.read(`d${info.device}_${name}`, Type, true, true);
+    const s = info.sketch, read = name => sections.sums(`d${info.device}_${name}`);
     Object.assign(this, { file, info, number: info.device, by: 'stack', list: s.bands, width: s.columns, n: 1, initial: 0, space: 1, size: [] });
-    this.high = read('high', Float64Array);
-    this.low = read('low', Float64Array);
+    this.high = read('high');
+    this.low = read('low');
     this.value = s.bands.map((_, i) => read('band' + i, Float64Array));
     for (const b of this.list) if (!b.rest) b.colour = stackColour(file, b.key);
     this.time = [s.peak_t];
@@ -17,7 +17,7 @@ class Sketch {
     this.report = (file.report.devices || []).find(d => d.device === info.device) || {};
   }
   static async of(file) {
-    const sections = new Sections(file.sketches, await packedBytes('sketch-' + file.index));
+    const sections = await Sections.of(file.sketches, 'sketch-' + file.index);
     const all = file.devices.filter(d => d.sketch).map(d => new Sketch(file, d, sections));
     return all.reduce((best, d) => d.peak > best.peak ? d : best);
   }

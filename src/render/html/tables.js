@@ -41,28 +41,38 @@ function findingName(app, stack) {
   return stack.length ? stackLine(stack) : 'no stack recorded';
 }
 
-function drawTables(app) {
-  const d = app.device, r = d.report, file = app.file;
-  const finding = { title: 'Stack', stack: true, key: x => findingName(app, x.stack), text: x => findingName(app, x.stack) };
-  const openStack = (title, facts) => x => app.details({ title: findingName(app, x.stack), frames: x.stack, facts: facts(x) }, true);
-  const t = v => v === null || v === undefined ? '—' : timeText(v, file);
-  const leaks = r.leaks || [];
+// What the tables of findings share: their first column, and times.
+const findingColumn = app => ({ title: 'Stack', stack: true, key: x => findingName(app, x.stack), text: x => findingName(app, x.stack) });
+const openFinding = (app, facts) => x => app.details({ title: findingName(app, x.stack), frames: x.stack, facts: facts(x) });
+const timeOr = (app, v) => v === null || v === undefined ? '—' : timeText(v, app.file);
+
+function drawLeaks(app) {
+  const r = app.device.report, leaks = r.leaks || [], t = v => timeOr(app, v);
   sortedTable('panel-leaks', leaks.length ? `Allocated and never given back (${r.leaks_basis || ''}).` + (r.leaks_doubt ? ` Not reliable: ${r.leaks_doubt}.` : '') : 'Nothing was found that was never given back.',
-    [finding, { title: 'Bytes', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) }, { title: 'Blocks', number: true, key: x => x.count, text: x => count(x.count) },
+    [findingColumn(app), { title: 'Bytes', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) }, { title: 'Blocks', number: true, key: x => x.count, text: x => count(x.count) },
       { title: 'First', number: true, key: x => x.first_t_ns, text: x => t(x.first_t_ns) }, { title: 'Last', number: true, key: x => x.last_t_ns, text: x => t(x.last_t_ns) }],
-    leaks, 1, openStack('leak', x => [['leaked', `${bytesText(x.bytes)} (${exactBytes(x.bytes)})`], ['blocks', count(x.count)], ['first', t(x.first_t_ns)], ['last', t(x.last_t_ns)]]));
-  const growth = r.growth || [];
+    leaks, 1, openFinding(app, x => [['leaked', `${bytesText(x.bytes)} (${exactBytes(x.bytes)})`], ['blocks', count(x.count)], ['first', t(x.first_t_ns)], ['last', t(x.last_t_ns)]]));
+}
+
+function drawGrowth(app) {
+  const growth = app.device.report.growth || [];
   sortedTable('panel-growth', growth.length ? 'Stacks whose memory keeps rising.' : 'No stack keeps growing.',
-    [finding, { title: 'Grew by', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) },
+    [findingColumn(app), { title: 'Grew by', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) },
       { title: 'Rate', number: true, key: x => x.slope, text: x => x.slope === null ? '—' : `${bytesText(Math.round(x.slope))} per ${x.per}` }, { title: 'Blocks', number: true, key: x => x.count, text: x => count(x.count) }],
-    growth, 1, openStack('growth', x => [['grew by', bytesText(x.bytes)], ['since', t(x.first_t_ns)]]));
-  const ooms = r.ooms || [];
+    growth, 1, openFinding(app, x => [['grew by', bytesText(x.bytes)], ['since', timeOr(app, x.first_t_ns)]]));
+}
+
+function drawFailures(app) {
+  const ooms = app.device.report.ooms || [], t = v => timeOr(app, v);
   sortedTable('panel-failures', ooms.length ? 'Allocations that failed.' : 'No allocation failed.',
     [{ title: 'When', number: true, key: x => x.t_ns ?? x.event, text: x => t(x.t_ns) === '—' ? `event ${count(x.event)}` : t(x.t_ns) }, { title: 'Asked', number: true, key: x => x.size, text: x => bytesText(x.size) },
       { title: 'Free', number: true, key: x => x.free, text: x => known(x.free) }, { title: 'Cached', number: true, key: x => x.cached, text: x => known(x.cached) },
-      { title: 'Largest hole', number: true, key: x => x.largest_free_block, text: x => known(x.largest_free_block) }, { title: 'Cause', key: x => x.cause || '', text: x => x.cause || 'not examined' }, finding],
-    ooms, 0, openStack('failure', x => [['asked', bytesText(x.size)], ['free', known(x.free)], ['cause', x.cause || '—']]));
-  const groups = ['streams', 'threads', 'pools', 'phases', 'sizes'].flatMap(k => (r[k] || []).map(g => ({ ...g, what: k.slice(0, -1) })));
+      { title: 'Largest hole', number: true, key: x => x.largest_free_block, text: x => known(x.largest_free_block) }, { title: 'Cause', key: x => x.cause || '', text: x => x.cause || 'not examined' }, findingColumn(app)],
+    ooms, 0, openFinding(app, x => [['asked', bytesText(x.size)], ['free', known(x.free)], ['cause', x.cause || '—']]));
+}
+
+function drawGroups(app) {
+  const r = app.device.report, groups = ['streams', 'threads', 'pools', 'phases', 'sizes'].flatMap(k => (r[k] || []).map(g => ({ ...g, what: k.slice(0, -1) })));
   sortedTable('panel-groups', groups.length ? 'The whole recording divided by stream, thread, pool, phase and size.' : 'Nothing to divide.',
     [{ title: 'By', key: x => x.what, text: x => x.what }, { title: 'Name', key: x => x.name, text: x => x.name }, { title: 'At the peak', number: true, key: x => x.peak_bytes, text: x => known(x.peak_bytes) },
       { title: 'At the end', number: true, key: x => x.end_bytes, text: x => known(x.end_bytes) }, { title: 'Allocations', number: true, key: x => x.allocs, text: x => count(x.allocs) },
@@ -83,3 +93,5 @@ function drawStacks(app) {
       { title: 'Allocations', number: true, key: x => x.allocs, text: x => count(x.allocs) }, size('Allocated', 'bytes')],
     [...rows.values()], 1, x => app.details({ title: stackName(app.file, x.stack), stack: x.stack, facts: [['at the peak', `${bytesText(x.peak)} in ${plural(x.blocks, 'block')}`], ['at the end', bytesText(x.end)], ['allocated', `${bytesText(x.bytes)} by ${plural(x.allocs, 'allocation')}`]] }, true));
 }
+
+const TABLES = { stacks: drawStacks, leaks: drawLeaks, growth: drawGrowth, failures: drawFailures, groups: drawGroups };

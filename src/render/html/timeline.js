@@ -178,10 +178,11 @@ class Timeline {
       const held = d.held;
       for (let i = 0; i < held.begin.length; i++)
         if (held.place[i]) rect(held.begin[i] < 0 ? -Infinity : held.begin[i], held.end[i] < 0 ? Infinity : held.end[i], held.place[i] - 1, held.place[i] - 1 + held.size[i], empty, false);
-      const { begin, begun, ended, place, latest } = d, of = this.bands.of, last = d.eventAt(to, true);
+      const { begin, place, places } = d, { begun, ended, latest } = d.lives, of = this.bands.of, last = d.eventAt(to, true);
       for (let b = 0, n = begin.length; b < n && begin[b] < last; b++) {
         if (b % CHUNK === 0 && latest[b / CHUNK] < from) { b += CHUNK - 1; continue; } // all of them are over
-        if (ended[b] >= from && place[b]) rect(begun[b], ended[b], place[b] - 1, place[b] - 1 + d.blockSize(b), colours[of[b]], true);
+        const at = places[place[b]];
+        if (ended[b] >= from && at) rect(begun[b], ended[b], at - 1, at - 1 + d.blockSize(b), colours[of[b]], true);
       }
     });
     this.ctx.fillStyle = cssColour('--soft'); this.ctx.textAlign = 'right'; this.ctx.textBaseline = 'middle';
@@ -315,7 +316,7 @@ class Timeline {
     const d = this.device, t0 = d.begin[b] < d.initial ? null : d.time[d.begin[b]], t1 = d.end[b] < d.n ? d.time[d.end[b]] : null;
     return { title: stackName(this.file, d.stack[b]), stack: d.stack[b], block: b, facts: [
       ['size', `${bytesText(d.size[b])} (${exactBytes(d.size[b])})`],
-      ['address', d.address(d.place[b])],
+      ['address', d.address(d.placeOf(b))],
       ['allocated', t0 === null ? 'before the recording' : timeText(t0, this.file)],
       ['freed', t1 === null ? 'never' : timeText(t1, this.file)],
       ...(t0 !== null && t1 !== null && this.file.hasTime ? [['lived', timeText(t1 - t0, this.file)]] : []),
@@ -341,7 +342,7 @@ class Timeline {
     const d = this.device, t = this.t(x), slack = (this.to - this.from) / this.w, a = this.low + (TOP + this.h - y) / this.h * (this.high - this.low), e = d.eventAt(t, true) - 1;
     let found = -1;
     for (let b = 0; b < d.begin.length && (d.begin[b] <= e || d.time[d.begin[b]] <= t + slack); b++) {
-      const p = d.place[b] - 1;
+      const p = d.placeOf(b) - 1;
       if (p < 0 || a < p || a >= p + d.blockSize(b)) continue;
       const t1 = d.end[b] < d.n ? d.time[d.end[b]] : Infinity;
       if (t1 >= t - slack) found = b;
