@@ -192,7 +192,7 @@ fuzz-smoke:
 	$(Q)cd build-fuzz && for t in $(FUZZ_NAMES); do mkdir -p found/$$t && d=$(CURDIR)/tests/fuzz/$$t.dict && \
 		tests/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
 		$$([ -e $$d ] && echo -dict=$$d) found/$$t $(CURDIR)/tests/fuzz/corpus/$$t || exit 1; done
-# What convert writes, read by the programs it is for: they come from npm, so this is no part of check.
+# What convert writes, read by the programs it is for: they come from a network, so this is no part of check.
 check-formats: all
 	$(Q)B=$(abspath $(B)) tests/consumers/run.sh
 bench: all $(BENCH_BIN) $(if $(HAVE_CUDA),$(B)/tests/fault/libquick.so)
@@ -211,7 +211,7 @@ help:
 	@echo 'make           build into ./build          make check      every test'
 	@echo 'make demo      record, report, pictures    make bench      speed, as ratios'
 	@echo 'make bench-load  recordings of up to 20 million events (SCALE=0.1, CASE=live)'
-	@echo 'make check-formats  other programs read what convert writes (needs npm and a network)'
+	@echo 'make check-formats  other programs read what convert writes (needs npm, apt, a network)'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS=30 (needs clang)'
 	@echo 'make install   PREFIX=/usr/local DESTDIR=  make uninstall  take it away again'
 	@echo 'make dist      one portable tarball        make deb        Debian packages, in build/deb'

@@ -96,7 +96,7 @@ int export_perfetto(const struct export_view *v, struct output *o, struct err *e
 	struct export_text x = {.o = o, .e = e};
 	size_t i;
 
-	text_puts(&x.t, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	text_puts(&x.t, "{\"traceEvents\":[\n");
 	put_names(&x, v);
 	for (i = 0; i < v->n_counters; i++)
 		put_counter(&x, v, &v->counters[i]);

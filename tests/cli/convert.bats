@@ -71,6 +71,31 @@ same() { # A B: are the two files the same?
 	[ "$(wc -l <c)" -ge "$(wc -l <f)" ]
 }
 
+@test "names that mean something to a format do not break it" {
+	cat >odd.json <<-'J'
+		{"format":"gpumemsnap","version":1,"meta":{"source":"gpumemsnap","duration_ns":9,"has_time":true,"complete":true},
+		"strings":["","a;b","line\nbreak","kernel 12","x,\"y\""],
+		"frames":[[0,0,0,0],[1,0,0,0],[2,0,0,0],[3,0,0,0],[4,0,0,0]],"stacks":[[],[3,1],[4,2],[0,1]],
+		"ops":["device.alloc"],"event_fields":["t_ns","op","device","addr","size","stream","stack","thread","pool"],
+		"events":[
+		[1,0,0,4096,100,0,1,0,0],
+		[2,0,0,8192,20,0,2,0,0],
+		[3,0,0,12288,3,0,3,0,0],
+		[4,0,0,16384,4000,0,0,0,0]]}
+	J
+	gpumemsnap convert --to folded odd.json | sort >f
+	diff f - <<-'E'
+		[no stack recorded] 4000
+		a:b;[unknown] 3
+		a:b;kernel_12 100
+		line break;x,"y" 20
+	E
+	gpumemsnap convert odd.json -o odd.pb
+	for name in '[unknown]' 'kernel 12' 'a;b' '[no stack recorded]'; do
+		grep -qaF "$name" odd.pb
+	done
+}
+
 @test "csv: one line per event, in Python's own csv reader" {
 	gpumemsnap convert --to csv "$data/solver.json" >e.csv
 	python3 - e.csv "$(jq '.events | length' "$data/solver.json")" <<-'PY'
