@@ -26,6 +26,22 @@ int bands_column(const struct bands_axis *x, int64_t t)
 	return (int)((unsigned __int128)into * columns / (uint64_t)(x->to - x->from));
 }
 
+/* The first instant of a column. */
+static int64_t begin_of(const struct bands_axis *x, int column)
+{
+	unsigned __int128 range = (uint64_t)(x->to - x->from), columns = (unsigned)x->columns;
+
+	return x->from + (int64_t)(((unsigned)column * range + columns - 1) / columns);
+}
+
+int bands_seek(struct bands_cursor *k, int64_t t)
+{
+	k->column = bands_column(k->axis, t);
+	k->from = k->column ? begin_of(k->axis, k->column) : INT64_MIN;
+	k->to = k->column < k->axis->columns - 1 ? begin_of(k->axis, k->column + 1) : INT64_MAX;
+	return k->column;
+}
+
 static void find_peak(struct making *k)
 {
 	const struct columns *c = &k->m->ev;
@@ -58,7 +74,8 @@ static void find_peak(struct making *k)
 
 /* An origin's weight: its share of the peak, and its share of all bytes × time of the window. */
 struct weight {
-	double at_peak, area, sum;
+	double area, sum;
+	uint64_t at_peak;
 	uint32_t key;
 	bool used;
 };
@@ -98,14 +115,15 @@ static void add_block(struct making *k, struct weight *w, size_t row)
 	int64_t t0 = row < k->m->n_initial || c->t_ns[row] < k->x->from ? k->x->from : c->t_ns[row],
 	        t1 = end_of(k, row, &end);
 	uint32_t key = group_key(&k->keys, row);
+	bool before = (row < k->m->n_initial || c->t_ns[row] < k->x->from) && end >= k->m->n_initial;
 
 	if (t1 < t0)
 		return;
 	w[key].used = true;
 	w[key].key = key;
 	w[key].area += (double)c->size[row] * (double)(t1 - t0);
-	if (peak == SIZE_MAX ? t0 == k->x->from && t1 > t0 : row <= peak && end > peak)
-		w[key].at_peak += (double)c->size[row];
+	if (peak == SIZE_MAX ? before : row <= peak && end > peak)
+		w[key].at_peak += c->size[row];
 }
 
 static void choose_bands(struct making *k, size_t max)
@@ -123,19 +141,24 @@ static void choose_bands(struct making *k, size_t max)
 			add_block(k, w, row);
 	for (size_t i = 0; i < k->keys.n; i++)
 		if (w[i].used) {
-			peaks += w[i].at_peak;
+			peaks += (double)w[i].at_peak;
 			areas += w[i].area;
 			w[n++] = w[i];
 		}
 	for (size_t i = 0; i < n; i++)
-		w[i].sum = (peaks > 0 ? w[i].at_peak / peaks : 0) + (areas > 0 ? w[i].area / areas : 0);
+		w[i].sum =
+		    (peaks > 0 ? (double)w[i].at_peak / peaks : 0) + (areas > 0 ? w[i].area / areas : 0);
 	qsort(w, n, sizeof *w, heavier_first);
 	k->b->n = n <= max ? n : max;
 	qsort(w, k->b->n, sizeof *w, more_area_first);
 	for (size_t i = 0; i < k->b->n; i++)
-		k->b->band[i] = (struct band){.key = w[i].key, .members = 1};
-	if (n > k->b->n)
-		k->b->band[k->b->n++] = (struct band){.key = BANDS_REST, .members = (uint32_t)(n - max)};
+		k->b->band[i] = (struct band){.key = w[i].key, .members = 1, .at_peak = w[i].at_peak};
+	if (n > k->b->n) {
+		struct band rest = {.key = BANDS_REST, .members = (uint32_t)(n - max)};
+		for (size_t i = max; i < n; i++)
+			rest.at_peak += w[i].at_peak;
+		k->b->band[k->b->n++] = rest;
+	}
 	k->band_of = mem_alloc((k->keys.n + 1) * sizeof *k->band_of);
 	for (size_t i = 0; i < k->keys.n; i++)
 		k->band_of[i] = (uint32_t)k->b->n - 1;
@@ -172,6 +195,7 @@ static void fill_columns(struct making *k)
 	const struct columns *c = &k->m->ev;
 	struct bands *b = k->b;
 	struct filling f = {.column = -1};
+	struct bands_cursor cursor = {.axis = k->x};
 	struct live_walk w;
 
 	for (live_begin(&w, k->m, k->device); live_next(&w);) {
@@ -180,7 +204,7 @@ static void fill_columns(struct making *k)
 		if (inside && t > k->x->to)
 			break;
 		if (inside)
-			advance(b, &f, bands_column(k->x, t));
+			advance(b, &f, bands_next(&cursor, t));
 		if (w.ends != MODEL_NO_PEER) {
 			f.now[k->band_of[group_key(&k->keys, w.ends)]] -= c->size[w.ends];
 			f.total -= c->size[w.ends];
@@ -198,17 +222,32 @@ static void fill_columns(struct making *k)
 	advance(b, &f, b->columns - 1);
 }
 
+static void begin(struct making *k, enum group_by by, size_t max)
+{
+	*k->b = (struct bands){.columns = k->x->columns};
+	group_keys_make(&k->keys, k->m, by);
+	find_peak(k);
+	choose_bands(k, max);
+}
+
+void bands_choose(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
+                  const struct bands_axis *x, size_t max)
+{
+	struct making k = {.m = m, .x = x, .device = device, .b = b};
+
+	begin(&k, by, max);
+	group_keys_free(&k.keys);
+	free(k.band_of);
+}
+
 void bands_make(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
                 const struct bands_axis *x, size_t max)
 {
 	struct making k = {.m = m, .x = x, .device = device, .b = b};
 
-	*b = (struct bands){.columns = x->columns};
+	begin(&k, by, max);
 	b->high = mem_zalloc((size_t)x->columns, sizeof *b->high);
 	b->low = mem_zalloc((size_t)x->columns, sizeof *b->low);
-	group_keys_make(&k.keys, m, by);
-	find_peak(&k);
-	choose_bands(&k, max);
 	for (size_t i = 0; i < b->n; i++)
 		b->band[i].value = mem_zalloc((size_t)x->columns, sizeof *b->band[i].value);
 	if (b->n)

@@ -20,6 +20,18 @@ struct bands_axis {
 };
 /* The column of an instant: 0 … columns - 1, clamped. */
 int bands_column(const struct bands_axis *x, int64_t t);
+/* The same for one instant after another: as long as they fall in one column nothing is divided. Start with
+ * {.axis = x}. */
+struct bands_cursor {
+	const struct bands_axis *axis;
+	int column;
+	int64_t from, to; /* instants from ≤ t < to are in it */
+};
+int bands_seek(struct bands_cursor *k, int64_t t);
+static inline int bands_next(struct bands_cursor *k, int64_t t)
+{
+	return t >= k->from && t < k->to ? k->column : bands_seek(k, t);
+}
 
 struct band {
 	uint32_t key;     /* as group.h has it, or BANDS_REST */
@@ -40,6 +52,9 @@ struct bands {
 /* The live blocks of a device (live.h), at most max ≤ BANDS_MAX bands besides the rest. */
 void bands_make(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
                 const struct bands_axis *x, size_t max);
+/* The same without columns: values, high and low are NULL. */
+void bands_choose(struct bands *b, const struct model *m, uint8_t device, enum group_by by,
+                  const struct bands_axis *x, size_t max);
 void bands_free(struct bands *b);
 
 /* A series (series.h: a value after each row) by columns: highest, lowest, and the row of the highest

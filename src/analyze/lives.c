@@ -8,12 +8,13 @@
 
 /* Steps over pieces of mapped ranges: far more than any allocator needs, few enough for a hostile file. */
 #define MAX_STEPS 20000000
+#define ALL       SIZE_MAX /* whenever they live */
 
 static void add(struct lives *l, uint64_t addr, uint64_t size, uint32_t begin, uint32_t end)
 {
 	if (size > UINT64_MAX - addr)
 		size = UINT64_MAX - addr;
-	if (size)
+	if (size && (l->at == ALL || (begin <= l->at && (end == MODEL_NO_PEER || end > l->at))))
 		*VEC_PUSH(l->v, l->n, l->cap) = (struct life){addr, size, begin, end};
 }
 
@@ -89,32 +90,55 @@ void lives_held(struct lives *l, const struct model *m, uint8_t device)
 {
 	const struct columns *c = &m->ev;
 
-	*l = (struct lives){0};
+	*l = (struct lives){.at = ALL};
 	for (size_t row = 0; row < c->n; row++)
 		if (c->device[row] == device && c->op[row] == GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC))
 			add(l, c->addr[row], c->size[row], (uint32_t)row, c->peer[row]);
 	add_mapped(l, m, device, GMS_K_SEGMENT);
 }
 
-void lives_blocks(struct lives *l, const struct model *m, uint8_t device)
+static size_t count_allocs(const struct columns *c, const uint8_t role[256])
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < c->n; row++)
+		n += role[c->op[row]] == LIVE_ALLOC;
+	return n;
+}
+
+static void find_blocks(struct lives *l, const struct model *m, uint8_t device)
 {
 	const struct columns *c = &m->ev;
 	enum gms_level level = live_level(m, device);
 	uint8_t role[256];
 
-	*l = (struct lives){0};
 	live_roles(level, role);
+	for (unsigned op = 0; op < 256; op++)
+		if (role[op] == LIVE_ALLOC && gms_kind_info[GMS_OP_KIND(op)].space != GMS_VA)
+			role[op] = LIVE_NONE;
+	if (l->at == ALL) /* in one go: growing costs more than filling */
+		l->v = mem_alloc((l->cap = count_allocs(c, role) + 1) * sizeof *l->v);
 	for (size_t row = 0; row < c->n; row++) {
-		uint64_t block;
-		if (c->device[row] != device || role[c->op[row]] != LIVE_ALLOC ||
-		    gms_kind_info[GMS_OP_KIND(c->op[row])].space != GMS_VA)
+		if (role[c->op[row]] != LIVE_ALLOC || c->device[row] != device)
 			continue;
-		block = model_block_size(m, row);
-		add(l, c->addr[row], block == MODEL_UNKNOWN ? c->size[row] : block, (uint32_t)row,
-		    c->peer[row]);
+		uint64_t block = model_block_size(m, row);
+		add(l, c->addr[row], block == MODEL_UNKNOWN ? c->size[row] : block, (uint32_t)row, c->peer[row]);
 	}
 	if (level == GMS_DRIVER)
 		add_mapped(l, m, device, GMS_K_PHYSICAL);
+}
+
+void lives_blocks(struct lives *l, const struct model *m, uint8_t device)
+{
+	*l = (struct lives){.at = ALL};
+	find_blocks(l, m, device);
+}
+
+void lives_blocks_at(struct lives *l, const struct model *m, uint8_t device, size_t row)
+{
+	*l = (struct lives){.at = row};
+	if (row != SIZE_MAX)
+		find_blocks(l, m, device);
 }
 
 void lives_free(struct lives *l)
@@ -152,6 +176,24 @@ static struct range *longest_at_each(const struct lives *l, size_t *n)
 	return v;
 }
 
+#define PARTS 4096 /* of the addresses from the first range to the last */
+
+/* So that a search begins close to its end. */
+static void divide(struct ranges *r)
+{
+	uint64_t begin = r->v[0].addr, last = r->v[r->n - 1].addr + r->v[r->n - 1].size - 1 - begin;
+	size_t i = 0;
+
+	while (last >> r->shift >= PARTS)
+		r->shift++;
+	r->first = mem_alloc((PARTS + 1) * sizeof *r->first);
+	for (uint64_t part = 0; part <= PARTS; part++) {
+		while (i + 1 < r->n && r->v[i].addr + r->v[i].size - begin <= part << r->shift)
+			i++;
+		r->first[part] = (uint32_t)i;
+	}
+}
+
 void lives_ranges(const struct lives *l, struct ranges *out)
 {
 	size_t n = 0, kept = 0;
@@ -166,18 +208,23 @@ void lives_ranges(const struct lives *l, struct ranges *out)
 		else if (r.addr + r.size > last->addr + last->size)
 			last->size = r.addr + r.size - last->addr;
 	}
-	*out = (struct ranges){v, kept};
+	*out = (struct ranges){.v = v, .n = kept};
+	if (kept)
+		divide(out);
 }
 
 void lives_ranges_free(struct ranges *r)
 {
 	free(r->v);
+	free(r->first);
 	*r = (struct ranges){0};
 }
 
 size_t lives_range_of(const struct ranges *r, uint64_t addr)
 {
-	size_t lo = 0, hi = r->n;
+	if (!r->n || addr < r->v[0].addr || (addr - r->v[0].addr) >> r->shift >= PARTS)
+		return SIZE_MAX;
+	size_t part = (addr - r->v[0].addr) >> r->shift, lo = r->first[part], hi = r->first[part + 1] + 1;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;

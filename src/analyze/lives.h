@@ -15,9 +15,12 @@ struct life {
 struct lives {
 	struct life *v; /* in the order of their ends where they were mapped, else of their begins */
 	size_t n, cap;
+	size_t at; /* private */
 };
 void lives_held(struct lives *l, const struct model *m, uint8_t device);
 void lives_blocks(struct lives *l, const struct model *m, uint8_t device);
+/* Only those that live after this row. */
+void lives_blocks_at(struct lives *l, const struct model *m, uint8_t device, size_t row);
 void lives_free(struct lives *l);
 
 /* The address space that was ever used, as ranges that do not touch, by address. */
@@ -27,6 +30,9 @@ struct range {
 struct ranges {
 	struct range *v;
 	size_t n;
+	/* private: of each part of the whole the first range that ends behind the part's begin */
+	uint32_t *first;
+	unsigned shift; /* the size of a part */
 };
 void lives_ranges(const struct lives *l, struct ranges *out);
 void lives_ranges_free(struct ranges *r);

@@ -32,12 +32,8 @@ static uint32_t changes(const struct columns *c, const struct peak *p, size_t ro
 
 static void find_levels(struct peak *p, const struct model *m)
 {
-	bool framework[256] = {0};
-
-	for (size_t row = 0; row < m->ev.n; row++)
-		framework[m->ev.device[row]] |= GMS_OP_KIND(m->ev.op[row]) == GMS_K_BLOCK;
-	for (int d = 0; d < 256; d++)
-		live_roles(framework[d] ? GMS_FRAMEWORK : GMS_DRIVER, p[d].role);
+	for (unsigned d = 0; d < 256; d++)
+		live_roles(live_level(m, (uint8_t)d), p[d].role);
 }
 
 static void find_peaks(struct peak *p, const struct model *m)

@@ -61,7 +61,8 @@ static void write_title(struct text *t, const struct model *m, const struct mome
 	char amount[TEXT_SIZE_MAX], when[TEXT_SIZE_MAX];
 
 	if (count)
-		text_printf(t, "%s blocks of GPU memory ", text_count(amount, at->live.count));
+		text_printf(t, "%s block%s of GPU memory ", text_count(amount, at->live.count),
+		            at->live.count == 1 ? "" : "s");
 	else
 		text_printf(t, "%s of GPU memory ", text_bytes(amount, at->live.bytes));
 	if (at->total)

@@ -122,7 +122,7 @@ void timeline_subtitle(struct text *t, const struct timeline_picture *pic)
 		            *model_text(m, m->device[pic->panel->device].name) ? " " : "",
 		            model_text(m, m->device[pic->panel->device].name));
 	text_printf(t, " \xc2\xb7 %s event%s", text_count(events, n), n == 1 ? "" : "s");
-	if (pic->view == TIMELINE_ACTIVE)
+	if (pic->view != TIMELINE_RESERVED)
 		text_printf(t, " \xc2\xb7 by %s", by[pic->by]);
 	for (size_t i = 0; i < pic->n; i++)
 		if (!i || pic->panel[i].m != pic->panel[i - 1].m)

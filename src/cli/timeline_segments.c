@@ -16,9 +16,11 @@ static int draw_map(const struct timeline_opts *o, struct timeline_picture *pic,
 	segmap_make(&map, pic->m, pic->panel->device);
 	text_printf(&title, "Where GPU %u's blocks lie over time", pic->panel->device);
 	timeline_subtitle(&subtitle, pic);
-	text_printf(&subtitle, " \xc2\xb7 %s blocks", text_count(blocks, map.blocks.n));
+	text_printf(&subtitle, " \xc2\xb7 %s block%s", text_count(blocks, map.blocks.n),
+	            map.blocks.n == 1 ? "" : "s");
 	if (map.held.n)
-		text_printf(&subtitle, " in %s segments and mapped ranges", text_count(held, map.held.n));
+		text_printf(&subtitle, " in %s segment%s", text_count(held, map.held.n),
+		            map.held.n == 1 ? " or mapped range" : "s and mapped ranges");
 	pic->title = title.s;
 	pic->subtitle = subtitle.s;
 	segmap_layout(&p, pic, &map, &o->drawing.look, font);
@@ -102,6 +104,7 @@ int timeline_segments(const struct timeline_opts *o, struct timeline_picture *pi
 	if (device < 0)
 		return -1;
 	pic->n = 1;
+	pic->view = TIMELINE_SEGMENTS;
 	pic->axis.columns = segmap_plot(&o->drawing.look);
 	timeline_panel(pic->panel, pic, (uint8_t)device, BANDS_MAX);
 	return o->at ? draw_state(o, pic, font, e) : draw_map(o, pic, font, e);

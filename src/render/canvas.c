@@ -131,6 +131,19 @@ static void draw_area(struct canvas *c, const struct pic_item *it, const struct 
 	}
 }
 
+static void draw_boxes(struct canvas *c, const struct pic_box *box, size_t n)
+{
+	uint32_t rgb = UINT32_MAX; /* no colour */
+	uint16_t v = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		const struct pic_box *b = &box[i];
+		if (b->rgb != rgb)
+			v = colour(c, rgb = b->rgb);
+		fill(c, b->x, b->y, b->x + b->w, b->y + b->h, v);
+	}
+}
+
 static void blend(struct canvas *c, const struct font_glyph *g, int x, int y, uint16_t ink, unsigned strength)
 {
 	for (int row = 0; row < g->h; row++) {
@@ -171,8 +184,8 @@ struct canvas *canvas_draw(const struct picture *p)
 
 	c->w = p->w;
 	c->h = p->h;
-	c->px = mem_alloc((size_t)p->w * (size_t)p->h * sizeof *c->px + 1);
-	fill(c, 0, 0, p->w, p->h, colour(c, p->background));
+	c->px = mem_zalloc((size_t)p->w * (size_t)p->h + 1, sizeof *c->px);
+	colour(c, p->background); /* the first: number 0 */
 	for (size_t i = 0; i < p->n; i++) {
 		const struct pic_item *it = &p->item[i];
 		switch (it->kind) {
@@ -187,6 +200,9 @@ struct canvas *canvas_draw(const struct picture *p)
 			break;
 		case PIC_AREA:
 			draw_area(c, it, p->run + it->at);
+			break;
+		case PIC_BOXES:
+			draw_boxes(c, p->box + it->at, it->n);
 			break;
 		}
 	}

@@ -18,6 +18,7 @@ void picture_free(struct picture *p)
 	free(p->meta);
 	free(p->item);
 	free(p->run);
+	free(p->box);
 	text_free(&p->text);
 	*p = (struct picture){0};
 }
@@ -73,6 +74,22 @@ struct pic_run *picture_area(struct picture *p, const char *role, int64_t ref, i
 	p->n_runs = need;
 	memset(p->run + it->at, 0, (size_t)w * sizeof *p->run);
 	return p->run + it->at;
+}
+
+void picture_box_room(struct picture *p, size_t n)
+{
+	if (n <= p->cap_boxes - p->n_boxes)
+		return;
+	p->cap_boxes = p->n_boxes + n;
+	p->box = mem_resize(p->box, p->cap_boxes, sizeof *p->box);
+}
+
+void picture_boxes(struct picture *p, const char *role, size_t first, size_t end)
+{
+	struct pic_item *it = add(p, PIC_BOXES, role, -1, 0, 0, 0, 0, 0);
+
+	it->at = (uint32_t)first;
+	it->n = (uint32_t)(end - first);
 }
 
 /* A text item of known width for head + "…" + tail (or head alone). */
@@ -157,6 +174,13 @@ static void print_item(const struct picture *p, const struct pic_item *it, struc
 {
 	static const char *const name[] = {"rect", "edge", "text", "area"};
 
+	for (uint32_t i = it->n; it->kind == PIC_BOXES && i-- > 0;) {
+		const struct pic_box *b = &p->box[it->at + i];
+		text_printf(out, "rect %s#%u %u %u %u %u #%06x\n", it->role, b->ref, b->x, b->y, b->w, b->h,
+		            b->rgb);
+	}
+	if (it->kind == PIC_BOXES)
+		return;
 	text_printf(out, "%s %s", name[it->kind], it->role);
 	if (it->ref >= 0)
 		text_printf(out, "#%lld", (long long)it->ref);

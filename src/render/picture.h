@@ -16,14 +16,20 @@
 #include <stdint.h>
 
 enum pic_kind {
-	PIC_RECT, /* filled */
-	PIC_EDGE, /* the one-unit outline of a rectangle */
-	PIC_TEXT, /* x, y: left end of the base line; w: its width */
-	PIC_AREA, /* one vertical run of pixels per column */
+	PIC_RECT,  /* filled */
+	PIC_EDGE,  /* the one-unit outline of a rectangle */
+	PIC_TEXT,  /* x, y: left end of the base line; w: its width */
+	PIC_AREA,  /* one vertical run of pixels per column */
+	PIC_BOXES, /* any number of filled rectangles */
 };
 
 struct pic_run { /* one column of an area: pixels y0 ≤ y < y1 */
 	int y0, y1;
+};
+
+struct pic_box { /* one of so many that each item more would be felt */
+	uint32_t ref, rgb;
+	uint16_t x, y, w, h;
 };
 
 struct pic_item {
@@ -31,7 +37,7 @@ struct pic_item {
 	int64_t ref; /* -1: there is only one */
 	int x, y, w, h;
 	uint32_t rgb;
-	uint32_t at, n; /* text: bytes of picture.text; area: runs of picture.run */
+	uint32_t at, n; /* text: bytes of picture.text; area: runs of picture.run; boxes: picture.box */
 	uint16_t dash;  /* rectangles: pixels drawn and skipped in turn along the longer side, 0: solid */
 	uint8_t kind, face, size;
 	uint8_t strength; /* of text, in percent */
@@ -53,6 +59,8 @@ struct picture {
 	struct text text;
 	struct pic_run *run;
 	size_t n_runs, cap_runs;
+	struct pic_box *box;
+	size_t n_boxes, cap_boxes;
 	struct pic_meta *meta; /* facts about the picture: PNG text chunks, and lines of the layout text */
 	size_t n_meta, cap_meta;
 };
@@ -69,6 +77,15 @@ struct pic_item *picture_edge(struct picture *p, const char *role, int64_t ref, 
                               uint32_t rgb);
 /* Runs for w columns from x on; fill them in before the next call. */
 struct pic_run *picture_area(struct picture *p, const char *role, int64_t ref, int x, int w, uint32_t rgb);
+
+/* Room for n boxes more. */
+void picture_box_room(struct picture *p, size_t n);
+static inline void picture_box(struct picture *p, uint32_t ref, int x, int y, int w, int h, uint32_t rgb)
+{
+	p->box[p->n_boxes++] = (struct pic_box){ref, rgb, (uint16_t)x, (uint16_t)y, (uint16_t)w, (uint16_t)h};
+}
+/* Draw the boxes from `first` up to `end`; the first lies on top. */
+void picture_boxes(struct picture *p, const char *role, size_t first, size_t end);
 
 /* How text looks. */
 struct pic_style {

@@ -1,9 +1,9 @@
 /* segmap_layout.c: addresses against time: one rectangle per life of a block, on the segments that hold them.
  *
  * Only address ranges that were ever held have room: each in proportion to its size, but a pixel at least,
- * with a small gap between them. A life shorter than a pixel is one pixel wide. A rectangle that later
- * ones cover is left out of the list, so that a million short lives at one place cost nothing: lives are
- * placed from the last to the first, and the list is turned round.
+ * with a small gap between them; where pixels for the small ones would leave too little to the others, they
+ * share rows. A life shorter than a pixel is one pixel wide. A rectangle that later ones cover is left out,
+ * so that a million short lives at one place cost nothing: lives are placed from the last to the first.
  */
 #include "base/mem.h"
 #include "render/axis.h"
@@ -31,10 +31,12 @@ struct plan {
 	struct look l;
 	struct plot plot;
 	int w, y, h;
-	int *top;          /* of each range; the highest addresses are on top */
-	int *height;       /* pixels */
-	uint64_t *covered; /* w × h bits, each row in whole words: what later lives are drawn on */
-	size_t words;      /* of a row */
+	int *top;                  /* of each range; the highest addresses are on top */
+	int *height;               /* pixels */
+	bool shared;               /* rows, by several ranges */
+	struct bands_cursor begin; /* of lives, which come in order; they end in any */
+	uint64_t *covered;         /* w × h bits, each row in whole words: what later lives are drawn on */
+	size_t words;              /* of a row */
 	struct segmap_colours colours;
 	uint64_t outside; /* blocks in no range */
 	struct space end;
@@ -96,6 +98,15 @@ static uint64_t total_size(const struct ranges *r)
 	return sum;
 }
 
+static int scaled(uint64_t v, int pixels, uint64_t whole)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow(v, (unsigned)pixels, &product)) /* nearly always, and much faster */
+		return (int)(product / whole);
+	return (int)((unsigned __int128)v * (unsigned)pixels / whole);
+}
+
 /* Ranges whose share is below a pixel get one; the others share what is left. */
 static void share_height(struct plan *g, int room)
 {
@@ -122,13 +133,36 @@ static void share_height(struct plan *g, int room)
 	}
 }
 
+/* All in proportion, so that the small ones share rows. */
+static void share_rows(struct plan *g, uint64_t total)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < g->s->ranges.n; i++) {
+		int from = scaled(sum, g->h, total), to;
+		sum += g->s->ranges.v[i].size > total - sum ? total - sum : g->s->ranges.v[i].size;
+		to = scaled(sum, g->h, total);
+		from = from < g->h ? from : g->h - 1;
+		g->height[i] = to > from ? to - from : 1;
+		g->top[i] = g->y + g->h - from - g->height[i];
+	}
+}
+
 static void place_ranges(struct plan *g)
 {
-	size_t n = g->s->ranges.n;
+	size_t n = g->s->ranges.n, small = 0;
+	uint64_t total = total_size(&g->s->ranges);
 	int gap = look_px(&g->l, 3), y;
 
 	g->top = mem_alloc((n + 1) * sizeof *g->top);
 	g->height = mem_alloc((n + 1) * sizeof *g->height);
+	for (size_t i = 0; i < n; i++)
+		small += scaled(g->s->ranges.v[i].size, g->h, total) < 1;
+	g->shared = small > (size_t)g->h / 2;
+	if (g->shared) {
+		share_rows(g, total);
+		return;
+	}
 	while (gap && n > (size_t)(g->h / (3 * gap)))
 		gap--;
 	share_height(g, g->h - (n ? (int)(n - 1) * gap : 0));
@@ -147,8 +181,8 @@ static void edges(const struct plan *g, size_t i, uint64_t addr, uint64_t size, 
 	uint64_t from = addr - r->addr, to = size > r->size - from ? r->size : from + size;
 	int bottom = g->top[i] + g->height[i];
 
-	*y1 = bottom - (int)((unsigned __int128)from * (unsigned)g->height[i] / r->size);
-	*y0 = bottom - (int)((unsigned __int128)to * (unsigned)g->height[i] / r->size);
+	*y1 = bottom - scaled(from, g->height[i], r->size);
+	*y0 = bottom - scaled(to, g->height[i], r->size);
 	if (*y0 >= *y1)
 		*y0 = *y1 - 1;
 }
@@ -179,21 +213,22 @@ static int64_t time_of(const struct plan *g, uint32_t row)
 	return row < g->t->m->n_initial ? INT64_MIN : g->t->m->ev.t_ns[row];
 }
 
-static void paint(struct plan *g, const char *role, const struct life *l, uint32_t rgb, bool edge)
+static void paint(struct plan *g, const struct life *l, uint32_t rgb, bool edge)
 {
-	int64_t t0 = time_of(g, l->begin), t1 = l->end == MODEL_NO_PEER ? INT64_MAX : time_of(g, l->end);
 	size_t i = lives_range_of(&g->s->ranges, l->addr);
+	const struct bands_axis *axis = &g->t->axis;
+	int64_t t0 = time_of(g, l->begin), t1 = l->end == MODEL_NO_PEER ? INT64_MAX : time_of(g, l->end);
 	int x0, x1, y0, y1;
 
 	if (i == SIZE_MAX) {
 		g->outside++;
 		return;
 	}
-	if (t1 < g->t->axis.from || t0 > g->t->axis.to)
+	if (t1 < axis->from || t0 > axis->to)
 		return;
 	edges(g, i, l->addr, l->size, &y0, &y1);
-	x0 = plot_x(&g->plot, t0);
-	x1 = t1 > g->t->axis.to ? g->plot.x + g->w : plot_x(&g->plot, t1);
+	x0 = bands_next(&g->begin, t0);
+	x1 = t1 > axis->to ? g->w : bands_column(axis, t1);
 	if (x1 <= x0)
 		x1 = x0 + 1;
 	if (y0 < g->y)
@@ -203,26 +238,26 @@ static void paint(struct plan *g, const char *role, const struct life *l, uint32
 		x1--;
 	if (edge && y1 - y0 > 4)
 		y0++;
-	if (y0 < y1 && cover(g, x0 - g->plot.x, y0 - g->y, x1 - g->plot.x, y1 - g->y))
-		picture_rect(g->p, role, l->begin, x0, y0, x1 - x0, y1 - y0, rgb);
+	if (y0 < y1 && cover(g, x0, y0 - g->y, x1, y1 - g->y))
+		picture_box(g->p, l->begin, g->plot.x + x0, y0, x1 - x0, y1 - y0, rgb);
 }
 
 static void paint_all(struct plan *g)
 {
 	const struct segmap *s = g->s;
-	size_t first = g->p->n;
+	size_t lives = s->blocks.n + s->held.n, pixels = (size_t)g->w * (size_t)g->h, blocks;
 
+	/* Each box covers a pixel that none before it covered. */
+	picture_box_room(g->p, lives < pixels ? lives : pixels);
 	for (size_t i = s->blocks.n; i-- > 0;) {
 		uint32_t key = group_key(&g->colours.keys, s->blocks.v[i].begin);
-		paint(g, "block", &s->blocks.v[i], g->colours.rgb[key], true);
+		paint(g, &s->blocks.v[i], g->colours.rgb[key], true);
 	}
+	blocks = g->p->n_boxes;
 	for (size_t i = s->held.n; i-- > 0;)
-		paint(g, "segment", &s->held.v[i], g->l.pal.empty, false);
-	for (size_t i = first, j = g->p->n; i + 1 < j; i++) {
-		struct pic_item t = g->p->item[i];
-		g->p->item[i] = g->p->item[--j];
-		g->p->item[j] = t;
-	}
+		paint(g, &s->held.v[i], g->l.pal.empty, false);
+	picture_boxes(g->p, "segment", blocks, g->p->n_boxes);
+	picture_boxes(g->p, "block", 0, blocks);
 }
 
 /* A bar behind the end of each segment that is pinned there. */
@@ -252,6 +287,8 @@ static void label_inside(struct plan *g, size_t i, int x, const struct pic_style
 
 	for (uint64_t v = step; v < r->size && v; v += step) {
 		edges(g, i, r->addr + v, 1, &y0, &y1);
+		if (y1 - g->top[i] < look_px(&g->l, 10))
+			return; /* the next range begins there, and is named */
 		picture_rect(g->p, "range.tick", (int64_t)v, g->plot.x - look_px(&g->l, 4), y1,
 		             look_px(&g->l, 4), 1, g->l.pal.frame);
 		snprintf(words, sizeof words, "+%s", axis_bytes(bytes, sizeof bytes, v));
@@ -347,13 +384,17 @@ static int note(struct plan *g, int y)
 	struct text t = {0};
 	char count[TEXT_SIZE_MAX], bytes[TEXT_SIZE_MAX];
 
-	text_printf(&t,
-	            "Up: addresses, only ranges that were ever held (%s in all), with gaps between them. ",
-	            text_bytes(bytes, total_size(&g->s->ranges)));
-	text_puts(&t, "A life shorter than a pixel, and a block lower than one, is drawn one pixel large. ");
+	text_printf(&t, "Up: addresses, only ranges that were ever held (%s in all), %s. ",
+	            text_bytes(bytes, total_size(&g->s->ranges)),
+	            g->shared ? "many of which share a row of pixels" : "with gaps between them");
+	text_puts(
+	    &t,
+	    "A life shorter than a pixel, and a block lower than one, is drawn one pixel large; the last to "
+	    "begin lies on top. ");
 	if (g->outside)
-		text_printf(&t, "%s blocks lie in no recorded segment and are not drawn. ",
-		            text_count(count, g->outside));
+		text_printf(&t, "%s block%s in no recorded segment and %s not drawn. ",
+		            text_count(count, g->outside), g->outside == 1 ? " lies" : "s lie",
+		            g->outside == 1 ? "is" : "are");
 	int lines = picture_wrap(g->p, "note", -1, g->l.margin, y, g->p->w - 2 * g->l.margin,
 	                         look_px(&g->l, 15), 6, true, &g->l.small, t.s, t.n);
 	text_free(&t);
@@ -363,7 +404,7 @@ static int note(struct plan *g, int y)
 void segmap_layout(struct picture *p, const struct timeline_picture *t, const struct segmap *s,
                    const struct look_options *o, struct font *font)
 {
-	struct plan g = {.t = t, .s = s, .p = p, .w = t->axis.columns};
+	struct plan g = {.t = t, .s = s, .p = p, .w = t->axis.columns, .begin.axis = &t->axis};
 	struct plot_phases phases = {0};
 
 	look_make(&g.l, o);

@@ -42,14 +42,12 @@ void segmap_blocks_as_segments(struct space *s, const struct model *m, uint8_t d
 	struct lives l;
 	size_t n = 0;
 
-	lives_blocks(&l, m, device);
+	lives_blocks_at(&l, m, device, row);
 	*s = (struct space){.known = true, .exact = true};
 	s->blocks = mem_alloc((l.n + 1) * sizeof *s->blocks);
 	s->segments = mem_zalloc(l.n + 1, sizeof *s->segments);
-	for (size_t i = 0; i < l.n; i++)
-		if (row != SIZE_MAX && l.v[i].begin <= row &&
-		    (l.v[i].end == MODEL_NO_PEER || l.v[i].end > row))
-			s->blocks[n++] = (struct space_block){l.v[i].addr, l.v[i].size, l.v[i].begin};
+	for (; n < l.n; n++)
+		s->blocks[n] = (struct space_block){l.v[n].addr, l.v[n].size, l.v[n].begin};
 	if (n)
 		qsort(s->blocks, n, sizeof *s->blocks, by_address);
 	for (size_t i = 0; i < n; i++) {
@@ -216,7 +214,7 @@ static int draw_legend(struct plan *g, const struct pinned *pinned, int x, int y
 	const struct timeline_panel *p = g->t->panel;
 	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y};
 	uint64_t *held = mem_zalloc(p->n + 1, sizeof *held);
-	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], words[120];
+	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX], words[120];
 
 	at.room = g->p->w - g->l.margin - at.x;
 	for (size_t i = 0; i < g->s->n_blocks; i++) {
@@ -226,8 +224,9 @@ static int draw_legend(struct plan *g, const struct pinned *pinned, int x, int y
 			k++;
 		held[k] += g->s->blocks[i].size;
 	}
-	snprintf(words, sizeof words, "%s in %s holes, the largest %s", text_bytes(a, g->s->free),
-	         text_count((char[TEXT_SIZE_MAX]){0}, g->s->holes), text_bytes(b, g->s->largest));
+	snprintf(words, sizeof words, "%s in %s hole%s%s", text_bytes(a, g->s->free),
+	         text_count(c, g->s->holes), g->s->holes == 1 ? "" : "s, the largest ",
+	         g->s->holes == 1 ? "" : text_bytes(b, g->s->largest));
 	if (g->s->free)
 		legend_entry(&at, "legend.free", -1, g->l.pal.empty, false, "free", words);
 	if (pinned->n) {

@@ -15,6 +15,8 @@
 enum timeline_view {
 	TIMELINE_ACTIVE,   /* live blocks, by origin */
 	TIMELINE_RESERVED, /* what is held from the device: in use, rounding, cached */
+	TIMELINE_SEGMENTS, /* addresses (segmap.h): bands have names and colours, but no columns and no lines
+	                    */
 };
 
 struct timeline_band {

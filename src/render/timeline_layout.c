@@ -478,7 +478,8 @@ static void notes(const struct plan *g, struct text *t)
 	if (g->common)
 		text_puts(t, "All panels have the same scale (--own-scale: each its own). ");
 	if (g->nested)
-		text_printf(t, "%s more deeply nested phases are not drawn. ", text_count(count, g->nested));
+		text_printf(t, "%s more deeply nested phase%s not drawn. ", text_count(count, g->nested),
+		            g->nested == 1 ? " is" : "s are");
 }
 
 static void say_no_events(struct picture *p, const struct look *l, int y)

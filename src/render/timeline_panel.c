@@ -102,7 +102,10 @@ static void active_bands(struct timeline_panel *p, const struct timeline_picture
 {
 	struct bands *b = &p->bands;
 
-	bands_make(b, t->m, p->device, t->by, &t->axis, max);
+	if (t->view == TIMELINE_SEGMENTS)
+		bands_choose(b, t->m, p->device, t->by, &t->axis, max);
+	else
+		bands_make(b, t->m, p->device, t->by, &t->axis, max);
 	p->n = b->n;
 	for (size_t i = 0; i < b->n; i++) {
 		p->band[i].rgb = colour_of(t, pal, &b->band[i], i);
@@ -277,9 +280,11 @@ void timeline_panel(struct timeline_panel *p, const struct timeline_picture *t, 
 		reserved_bands(p, t, &pal);
 	} else {
 		active_bands(p, t, &pal, max_bands);
-		reserved_line(p, t);
 	}
-	used_line(p, t);
+	if (t->view == TIMELINE_ACTIVE)
+		reserved_line(p, t);
+	if (t->view != TIMELINE_SEGMENTS)
+		used_line(p, t);
 	oom_find(t->m, device, &p->ooms);
 	count_events(p, t);
 }

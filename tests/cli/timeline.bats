@@ -217,6 +217,36 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[ $((x - plot)) -lt 10 ] && [ "$w" -gt 1300 ]
 }
 
+# MEGABYTES…: a snapshot of so many allocations, far from each other
+allocations() {
+	jq -nc '{format: "gpumemsnap", version: 1, meta: {}, strings: [""], frames: [[0, 0, 0, 0]], stacks: [[]],
+		ops: ["device.alloc"], event_fields: ["t_ns", "op", "device", "addr", "size", "stream", "stack", "thread", "pool"],
+		events: [$ARGS.positional | to_entries[] | [.key, 0, 0, (.key + 1) * 68719476736, (.value | tonumber) * 1048576, 0, 0, 0, 0]]}' --args "$@"
+}
+
+@test "of very many ranges the small ones share rows, and the large ones keep their part of the height" {
+	allocations 6000 $(yes 1 | head -6000) >many.json
+	gpumemsnap timeline --layout --view segments --height 1000 many.json >layout
+	grep -q 'many of which share a row of pixels' layout
+	plot=$(awk '$2 == "frame" {print $6; exit}' layout)
+	large=$(awk '$2 == "block#0" {print $6}' layout)
+	[ $((2 * large - plot)) -ge -6 ] && [ $((2 * large - plot)) -le 6 ]
+	allocations 6 $(yes 1 | head -6) >few.json
+	gpumemsnap timeline --layout --view segments --height 1000 few.json >layout
+	grep -q 'with gaps between them' layout
+	[ "$(grep -c '^rect block#' layout)" = 7 ]
+}
+
+@test "one of a thing is not several" {
+	allocations 1 >one.json
+	run gpumemsnap timeline --layout --view segments one.json
+	[[ "$output" == *"1 block"* && "$output" != *"1 blocks"* ]]
+	run gpumemsnap flame --layout --by count one.json
+	[[ "$output" == *"1 block of GPU memory"* ]]
+	run gpumemsnap timeline --layout --at end "$BATS_TEST_DIRNAME/../data/torch/streams.pickle.gz"
+	[[ "$output" != *" 1 holes"* ]]
+}
+
 @test "--at draws the blocks of one instant with their names and sizes" {
 	run gpumemsnap timeline --layout --at peak --device 0 "$snap"
 	[ "$status" -eq 0 ]

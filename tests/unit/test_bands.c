@@ -80,6 +80,50 @@ static void the_highest_column_is_the_peak_of_all_rows(void **state)
 	model_free(&m);
 }
 
+static void bands_without_columns_are_the_same_bands(void **state)
+{
+	struct model m;
+	struct bands made, chosen;
+
+	(void)state;
+	fill(&m, 3000, 20);
+	for (size_t i = 0; i < 12; i++) {
+		/* also windows that begin with their peak */
+		struct bands_axis x = {m.ev.t_ns[i * 200], m.ev.t_ns[i * 200 + 1 + rnd(500)] + 1, 70};
+		bands_make(&made, &m, 0, BY_STACK, &x, 7);
+		bands_choose(&chosen, &m, 0, BY_STACK, &x, 7);
+		assert_int_equal(chosen.n, made.n);
+		assert_int_equal(chosen.peak, made.peak);
+		for (size_t k = 0; k < made.n; k++) {
+			assert_int_equal(chosen.band[k].key, made.band[k].key);
+			assert_int_equal(chosen.band[k].members, made.band[k].members);
+			assert_int_equal(chosen.band[k].at_peak, made.band[k].at_peak);
+		}
+		bands_free(&made);
+		bands_free(&chosen);
+	}
+	model_free(&m);
+}
+
+static void a_cursor_finds_the_columns_that_division_finds(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		uint64_t range = 1 + rnd(1ull << rnd(62));
+		struct bands_axis x = {.from = -(int64_t)rnd(1ull << rnd(61)), .columns = 1 + (int)rnd(3000)};
+		x.to = x.from + (int64_t)range;
+		struct bands_cursor k = {.axis = &x};
+		int64_t t = x.from - 5;
+		for (int step = 0; step < 200; step++) {
+			assert_int_equal(bands_next(&k, t), bands_column(&x, t));
+			t += (int64_t)rnd(range / 100 + 2);
+			t = rnd(20) ? t : x.from + (int64_t)rnd(range);
+		}
+		assert_int_equal(bands_next(&k, INT64_MIN), 0);
+		assert_int_equal(bands_next(&k, INT64_MAX), x.columns - 1);
+	}
+}
+
 static void a_window_sees_only_its_own_peak(void **state)
 {
 	struct model m;
@@ -249,6 +293,51 @@ static void ranges_at_the_end_of_the_address_space_do_not_wrap(void **state)
 	model_free(&m);
 }
 
+static void the_range_of_an_address_is_found_wherever_ranges_lie(void **state)
+{
+	struct lives l = {0};
+	struct ranges r;
+
+	(void)state;
+	/* dense here, and one far away */
+	for (uint64_t i = 0; i < 3000; i++)
+		*VEC_PUSH(l.v, l.n, l.cap) = (struct life){.addr = 1000 + 20 * i, .size = 1 + rnd(20)};
+	*VEC_PUSH(l.v, l.n, l.cap) = (struct life){.addr = 1ull << 57, .size = 77};
+	lives_ranges(&l, &r);
+	for (uint64_t addr = 900; addr < 1000 + 20 * 3000; addr++) {
+		size_t want = 0;
+		while (want < r.n && r.v[want].addr + r.v[want].size <= addr)
+			want++;
+		assert_int_equal(lives_range_of(&r, addr), r.v[want].addr <= addr ? want : SIZE_MAX);
+	}
+	assert_int_equal(lives_range_of(&r, (1ull << 57) + 76), r.n - 1);
+	assert_int_equal(lives_range_of(&r, (1ull << 57) + 77), SIZE_MAX);
+	assert_int_equal(lives_range_of(&r, UINT64_MAX), SIZE_MAX);
+	lives_ranges_free(&r);
+	lives_free(&l);
+}
+
+static void only_what_lives_at_a_row_is_asked_for(void **state)
+{
+	struct model m;
+	struct lives all, some;
+
+	(void)state;
+	fill(&m, 500, 5);
+	lives_blocks(&all, &m, 0);
+	for (size_t row = 0; row < m.ev.n; row += 7) {
+		size_t want = 0;
+		lives_blocks_at(&some, &m, 0, row);
+		for (size_t i = 0; i < all.n; i++)
+			if (all.v[i].begin <= row && all.v[i].end > row)
+				assert_int_equal(some.v[want++].addr, all.v[i].addr);
+		assert_int_equal(some.n, want);
+		lives_free(&some);
+	}
+	lives_free(&all);
+	model_free(&m);
+}
+
 static void axes_have_round_steps(void **state)
 {
 	char buf[64];
@@ -278,6 +367,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_highest_column_is_the_peak_of_all_rows),
+	    cmocka_unit_test(bands_without_columns_are_the_same_bands),
+	    cmocka_unit_test(a_cursor_finds_the_columns_that_division_finds),
 	    cmocka_unit_test(a_window_sees_only_its_own_peak),
 	    cmocka_unit_test(columns_without_events_hold_the_value),
 	    cmocka_unit_test(an_empty_recording_has_no_bands),
@@ -285,6 +376,8 @@ int main(void)
 	    cmocka_unit_test(stacks_are_ranked_by_peak_and_lasting),
 	    cmocka_unit_test(mapped_ranges_live_piece_by_piece),
 	    cmocka_unit_test(ranges_at_the_end_of_the_address_space_do_not_wrap),
+	    cmocka_unit_test(the_range_of_an_address_is_found_wherever_ranges_lie),
+	    cmocka_unit_test(only_what_lives_at_a_row_is_asked_for),
 	    cmocka_unit_test(axes_have_round_steps),
 	};
 

@@ -136,7 +136,7 @@ static void timelines(struct model *m, const struct rank *rank, const struct loo
 		    .title = "T",
 		    .subtitle = "S",
 		    .n = 1,
-		    .view = kind == 1 ? TIMELINE_RESERVED : TIMELINE_ACTIVE,
+		    .view = kind == 0 ? TIMELINE_ACTIVE : kind == 1 ? TIMELINE_RESERVED : TIMELINE_SEGMENTS,
 		    .by = (enum group_by)rnd(GROUP_BYS),
 		    .axis = {.from = -1 - (int64_t)rnd(1ull << 61), .to = (int64_t)rnd(1ull << 61)}};
 		struct timeline_panel panel;

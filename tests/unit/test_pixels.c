@@ -151,7 +151,7 @@ static void a_map_of_addresses_over_time(void **state)
 	struct picture p;
 
 	(void)state;
-	struct timeline_picture t = timeline_of(&panel, &o, segmap_plot(&o), TIMELINE_ACTIVE);
+	struct timeline_picture t = timeline_of(&panel, &o, segmap_plot(&o), TIMELINE_SEGMENTS);
 	segmap_make(&map, &m, 0);
 	segmap_layout(&p, &t, &map, &o, font);
 	assert_sum(&p, 0xbda509269c6d0568);
