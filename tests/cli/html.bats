@@ -68,7 +68,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 @test "in a browser: hover, click, brush, zoom, search, tables, keys and themes" {
 	gpumemsnap html "$data/solver.json" -o page.html
 	rc=0
-	timeout 120 python3 "$html/browser.py" page.html "$html/probe.js" >seen.json || rc=$?
+	timeout 300 python3 "$html/browser.py" page.html "$html/probe.js" >seen.json || rc=$?
 	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
 	[ "$rc" -eq 0 ]
 	see() { jq -e "$1" seen.json >/dev/null || { jq -c . seen.json >&2; return 1; }; }
@@ -82,6 +82,8 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	see '.brushed == [100000000, 250000000] and .zoomed == .brushed and .all == [0, 560000000]'
 	see '.search | startswith("1 function, ")'
 	see '.searchNothing == "nothing found"'
+	see '.stepped >= 0 and .marked == [true, true]'
+	see '.moved == "state_new" and .entered == "state_new" and .segment == "grid_new grid.c:12"'
 	see '.flame == ["setup", "grid_new", "state_new"]'
 	see '.leaks == ["keep_log log.c:5|400.00 MiB|10|45.00 ms|495.00 ms"]'
 	see '.sorted == "flux flux.c:77"'
@@ -112,7 +114,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 		return { differ, shown: document.documentElement.dataset.sketch, names: s.list.every((x, i) => x.name === b.list[i].name) };
 	JS
 	rc=0
-	timeout 120 python3 "$html/browser.py" page.html sketch.js >seen.json || rc=$?
+	timeout 300 python3 "$html/browser.py" page.html sketch.js >seen.json || rc=$?
 	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
 	jq -e '.errors == [] and .differ == 0 and .shown == "true" and .names' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 }
@@ -123,10 +125,10 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	gpumemsnap html stackless.json -o stackless.html
 	echo 'await frame(); const t = app.timeline, a = [t.from, t.to]; t.canvas.focus(); await key("0"); return { a, all: [t.from, t.to], group: document.getElementById("group").value };' >look.js
 	rc=0
-	timeout 120 python3 "$html/browser.py" page.html look.js >seen.json || rc=$?
+	timeout 300 python3 "$html/browser.py" page.html look.js >seen.json || rc=$?
 	[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
 	jq -e '.errors == [] and .a[0] > 3e9 and .a[1] <= .all[1] and .all[0] == 0 and .group == "stack"' seen.json >/dev/null || { cat seen.json >&2; return 1; }
-	timeout 120 python3 "$html/browser.py" stackless.html look.js >seen.json
+	timeout 300 python3 "$html/browser.py" stackless.html look.js >seen.json
 	jq -e '.errors == [] and .group == "stream"' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 }
 
@@ -137,7 +139,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 		gpumemsnap html $f.json -o page.html
 		echo 'await frame(); for (const b of document.querySelectorAll("#panels button, [data-view]")) { b.click(); await frame(); } return { text: document.body.innerText };' >walk.js
 		rc=0
-		timeout 120 python3 "$html/browser.py" page.html walk.js >seen.json || rc=$?
+		timeout 300 python3 "$html/browser.py" page.html walk.js >seen.json || rc=$?
 		[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
 		jq -e '.errors == []' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 	done

@@ -46,7 +46,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	[ "$(part report | jq -c '[.snapshots[].rank]')" = '[0,1,2,3]' ]
 	[ "$(grep -c 'id="columns-' page.html)" -ge 1 ]
 	rc=0
-	timeout 120 python3 "$BATS_TEST_DIRNAME/../html/browser.py" page.html <(echo '
+	timeout 300 python3 "$BATS_TEST_DIRNAME/../html/browser.py" page.html <(echo '
 		const all = () => [...document.querySelectorAll("#files button")], is = (k, what) => all()[k] && what(all()[k]);
 		const until = async ready => { for (let i = 0; i < 600 && !ready(); i++) await new Promise(r => setTimeout(r, 100)); };
 		await until(() => is(2, () => true));

@@ -105,7 +105,8 @@ class Browser:
             const mouse = (type, x, y, down) => input({ kind: 'mouse', type, x, y, down },
                 { mouseMoved: 'mousemove', mousePressed: 'mousedown', mouseReleased: 'mouseup' }[type]);
             const key = name => input({ kind: 'key', name }, 'keyup');
-            for (let i = 0; i < 1500 && document.documentElement?.dataset.ready !== 'true'; i++) await pause(20);
+            // On a busy machine a page may take long; what waits longer than this is not busy but stuck.
+            for (const end = Date.now() + 120e3; Date.now() < end && document.documentElement?.dataset.ready !== 'true';) await pause(20);
         """
         # A navigation throws the first evaluation's context away: try until the page is there.
         for _ in range(50):
@@ -114,7 +115,7 @@ class Browser:
                                  expression="(async () => {%s%s})()" % (helpers, script))
                 break
             except RuntimeError as error:
-                if "context" not in str(error):
+                if "context" not in str(error) and "navigated" not in str(error):
                     raise
         if "exceptionDetails" in result:
             d = result["exceptionDetails"]

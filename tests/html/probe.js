@@ -43,6 +43,12 @@ await key('Escape');
 seen.all = [t.from, t.to];
 await key('.');
 seen.stepped = app.instant;
+for (let k = 0; k < 5; k++) await key('.');
+await key('[');
+for (let k = 0; k < 3; k++) await key('.');
+await key(']');
+seen.marked = [app.selection.from, app.selection.to].map((t, k) => t === d.time[seen.stepped + (k ? 8 : 5)]);
+await key('Escape');
 
 // search, and zoom the flame by a click
 document.getElementById('tab-flame').click();
@@ -65,6 +71,15 @@ await mouse('mousePressed', r.left + box.x + 5, r.top + box.row * 20 + 9, 1);
 await mouse('mouseReleased', r.left + box.x + 5, r.top + box.row * 20 + 9);
 seen.flame = app.flame.boxes.filter(x => x.node && !x.outer).map(x => app.flame.name(x.node));
 
+document.getElementById('flame').focus();
+await key('Escape');
+await key('ArrowDown'); // from setup to what it called, and to what lies beside that
+await key('ArrowRight');
+seen.moved = document.querySelector('#details h3').textContent;
+await key('Enter');
+seen.entered = app.flame.zoomed && app.flame.name(app.flame.zoomed);
+await key('Escape');
+
 // tables sort, tabs, themes and devices switch
 document.getElementById('tab-leaks').click();
 seen.leaks = [...document.querySelectorAll('#panel-leaks tbody tr')].map(tr => [...tr.children].map(td => td.textContent).join('|'));
@@ -74,6 +89,9 @@ seen.sorted = document.querySelector('#panel-stacks tbody tr td').textContent;
 document.getElementById('tab-segments').click();
 await frame();
 seen.segments = text('segments-hint');
+document.getElementById('segments').focus();
+await key('ArrowRight');
+seen.segment = document.querySelector('#details h3').textContent;
 const theme = document.documentElement.dataset.theme;
 document.getElementById('theme').click();
 seen.themeSwitched = document.documentElement.dataset.theme !== theme;

@@ -210,8 +210,11 @@ class File {
     Object.assign(this, DATA.files[i]);
     this.index = i;
     this.report = REPORT.snapshots[i];
+    this.still = this.report.history === 'none'; // one state, of which no peak is known
   }
-  async load() {
+  // Once, however often its tab is chosen.
+  load() { return this.loading ||= this.unpack(); }
+  async unpack() {
     await parsed;
     const s = await Sections.of(this.sections, 'columns-' + this.index);
     this.frame = { fn: s.read('frame_function'), file: s.read('frame_file'), line: s.read('frame_line'), module: s.read('frame_module'), code: s.read('frame_code') };

@@ -34,7 +34,8 @@ class Flame {
     this.canvas.addEventListener('pointermove', e => this.point(e));
     this.canvas.addEventListener('pointerleave', hideTip);
     this.canvas.addEventListener('click', e => { const b = this.under(e); if (b) this.open(b.node); });
-    this.canvas.addEventListener('keydown', e => { if (e.key === 'Escape') this.zoomTo(null); if (e.key === 'Backspace' && this.zoomed) this.zoomTo(this.zoomed.parent && this.zoomed.parent.parent ? this.zoomed.parent : null); });
+    this.canvas.addEventListener('keydown', e => this.key(e));
+    for (const change of ['focus', 'blur']) this.canvas.addEventListener(change, () => this.draw());
   }
   // Values by stack: live at an event, or allocated in the window.
   values() {
@@ -61,7 +62,7 @@ class Flame {
       total += value;
     }
     this.root = new FlameNode(-2, null, entries, total);
-    this.zoomed = null;
+    this.zoomed = this.focus = null;
     this.draw();
   }
   name(node) {
@@ -121,8 +122,10 @@ class Flame {
     ctx.fillStyle = cssColour('--page'); ctx.fillRect(0, 0, w, h);
     ctx.textBaseline = 'middle'; ctx.textAlign = 'left';
     for (const b of boxes) this.paintBox(ctx, b);
+    const own = document.activeElement === this.canvas && this.boxOf(this.focus);
+    if (own) { ctx.strokeStyle = cssColour('--ink'); ctx.lineWidth = 2; ctx.strokeRect(own.x + 1, own.row * ROW + 1, Math.max(1, own.w - 3), ROW - 3); }
     this.paintResult();
-    byId('flame-reset').disabled = !this.zoomed;
+    byId('flame-reset').hidden = !this.zoomed;
     byId('flame-hint').textContent = this.hint();
   }
   paintBox(ctx, b) {
@@ -163,8 +166,8 @@ class Flame {
   }
   hint() {
     const what = byId('flame-what').value, a = this.app, when = what === 'allocated' ? `allocated ${a.selection ? 'in the selected time' : 'in all'}` :
-      `live at ${timeText(a.device.timeOf(Math.max(0, this.event)), a.file)}`;
-    return `${this.amount(this.root.total)} ${when}. Callers are above what they called; click a box to zoom, Esc shows all. ` +
+      a.file.still ? 'live when the snapshot was taken' : `live at ${timeText(a.device.timeOf(Math.max(0, this.event)), a.file)}`;
+    return `${this.amount(this.root.total)} ${when}. ${byId('flame-reverse').checked ? 'Callers are below' : 'Callers are above'} what they called; click a box to zoom, Esc shows all. Keys: arrows move, Enter zooms. ` +
       `Colours: orange ${CODE_NAMES[0]}, yellow ${CODE_NAMES[1]}, blue ${CODE_NAMES[2]}, green ${CODE_NAMES[3]}, grey ${CODE_NAMES[4]}.`;
   }
   under(e) {
@@ -180,9 +183,29 @@ class Flame {
     if (n.frame >= 0) lines.push(whereOf(this.app.file, n.frame), CODE_NAMES[codeOf(this.app.file, n.frame)]);
     showTip(e, [...lines.filter(Boolean), share(n.total), plural(n.entries.length, 'stack')]);
   }
+  boxOf(node) { return node && this.boxes.find(b => b.node === node); }
+  // Arrows go from box to box, Enter zooms.
+  key(e) {
+    const b = this.boxOf(this.focus) || this.boxes[0], beside = step => {
+      const row = this.boxes.filter(o => o.node && o.row === b.row).sort((x, y) => x.x - y.x);
+      return row[row.indexOf(b) + step];
+    };
+    if (!b || e.ctrlKey || e.metaKey || e.altKey) return;
+    const to = { ArrowDown: () => this.boxes.find(o => o.node && o.node.parent === b.node), ArrowUp: () => this.boxOf(b.node.parent), ArrowLeft: () => beside(-1), ArrowRight: () => beside(1) }[e.key];
+    if (to) { const next = to() || b; this.focus = next.node; this.tell(next.node); this.draw(); }
+    else if (e.key === 'Enter') this.open(b.node);
+    else if (e.key === 'Escape') this.zoomTo(null);
+    else if (e.key === 'Backspace' && this.zoomed) this.zoomTo(this.zoomed.parent && this.zoomed.parent.parent ? this.zoomed.parent : null);
+    else return;
+    e.preventDefault();
+  }
   open(node) {
     if (!node) return;
     this.zoomTo(node === this.root || node === this.zoomed ? null : node);
+    this.focus = node;
+    this.tell(node);
+  }
+  tell(node) {
     const stack = node.entries.length === 1 ? node.entries[0].stack : null;
     this.app.details({ title: this.name(node), stack, facts: [['total', this.amount(node.total)], ['share', `${(100 * node.total / this.root.total).toFixed(2)} %`], ['stacks', count(node.entries.length)],
       ...(node.frame >= 0 ? [['where', whereOf(this.app.file, node.frame) || '—']] : [])] }, true);

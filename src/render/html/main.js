@@ -15,7 +15,7 @@ class App {
     this.controls();
   }
   async start() {
-    tabs('files', this.files.length > 1 ? this.files.map(tabName) : [], i => this.openFile(i));
+    tabs('files', this.files.length > 1 ? this.files.map(tabName) : [], i => this.openFile(i).catch(failed));
     await this.openFile(0);
     document.documentElement.dataset.ready = 'true';
     requestAnimationFrame(() => performance.mark('drawn')); // behind the first picture's own
@@ -33,6 +33,8 @@ class App {
     byId('device-label').hidden = file.byDevice.length < 2;
     const busiest = file.byDevice.reduce((best, d, k, all) => d.extremes(0, d.n).high > all[best].extremes(0, all[best].n).high ? k : best, 0);
     select.value = busiest;
+    byId('flame-what').options[0].textContent = file.still ? 'live' : 'live at the peak';
+    byId('flame-what').value = 'peak';
     this.openDevice(busiest);
   }
   // What can be shown at once: figures, findings and the whole timeline.
@@ -78,8 +80,8 @@ class App {
     peak.dataset.bytes = q.peak;
     byId('figures').replaceChildren(...[peak,
       (r.reserved || {}).peak != null && figure('Reserved at most', bytesText(r.reserved.peak), r.total ? `of ${bytesText(r.total)}` : ''),
-      figure('Live at the end', known(q.end), r.live_blocks_end != null ? plural(r.live_blocks_end, 'block') : ''),
-      r.leaked_bytes != null && figure('Leaked', bytesText(r.leaked_bytes), r.leaked_count != null ? plural(r.leaked_count, 'block') : ''),
+      figure(this.file.still ? 'Live' : 'Live at the end', known(q.end), r.live_blocks_end != null ? plural(r.live_blocks_end, 'block') : ''),
+      r.leaked_bytes != null && !this.file.still && figure('Leaked', bytesText(r.leaked_bytes), r.leaked_count != null ? plural(r.leaked_count, 'block') : ''),
       f && f.external != null && figure('Fragmentation', `${(100 * f.external).toFixed(1)} %`, 'external, at the peak'),
       r.ooms && r.ooms.length && figure('Out of memory', count(r.ooms.length), r.ooms.length === 1 ? 'failed allocation' : 'failed allocations'),
       figure('Events', count(r.events ?? this.file.events), d.size.length ? plural(d.size.length, 'block') : '')].filter(Boolean));
@@ -90,8 +92,8 @@ class App {
     this.window = this.device.window(s ? s.from : file.from, s ? s.to : Math.max(file.to, file.from + 1));
     const w = this.window, figure = (name, value, exact) => { const b = el('b', { id: 'stat-' + name, textContent: value, title: exact !== undefined ? exactBytes(exact) : '' }); if (exact !== undefined) b.dataset.bytes = exact; return el('span', {}, name + ' ', b); };
     byId('selection').replaceChildren(
-      el('strong', { textContent: s ? `${timeText(w.from, file)} – ${timeText(w.to, file)}` : 'The whole recording' }),
-      figure('start', bytesText(w.start), w.start), figure('peak', bytesText(w.peak), w.peak), figure('end', bytesText(w.end), w.end),
+      el('strong', { textContent: s ? `${timeText(w.from, file)} – ${timeText(w.to, file)}` : file.still ? 'When the snapshot was taken' : 'The whole recording' }),
+      ...(file.still ? [] : [figure('start', bytesText(w.start), w.start), figure('peak', bytesText(w.peak), w.peak)]), figure(file.still ? 'live' : 'end', bytesText(w.end), w.end),
       figure('allocations', count(w.allocs)), figure('frees', count(w.frees)), figure('allocated', bytesText(w.bytes), w.bytes));
     byId('zoom-selection').disabled = !s;
     this.flame.rebuild();
@@ -159,13 +161,14 @@ class App {
   }
   panels() {
     const names = { flame: 'Flame', segments: 'Segments', stacks: 'Stacks', leaks: 'Leaks', growth: 'Growth', failures: 'Failures', groups: 'Groups' }, ids = Object.keys(names);
-    tabs('panels', Object.values(names), i => {
+    const buttons = tabs('panels', Object.values(names), i => {
       ids.forEach((id, k) => { byId('panel-' + id).hidden = k !== i; });
       this.panel = ids[i];
       this.fill();
       this.flame.draw();
       this.segments.draw();
     }, ids.map(id => 'tab-' + id));
+    buttons.forEach((b, i) => b.setAttribute('aria-controls', 'panel-' + ids[i]));
   }
   controls() {
     byId('device').onchange = e => this.openDevice(+e.target.value);
@@ -218,10 +221,13 @@ function tabs(id, names, choose, ids) {
   });
   host.replaceChildren(...buttons);
   buttons.forEach((b, k) => { b.setAttribute('aria-selected', k === 0); b.tabIndex = k ? -1 : 0; });
+  return buttons;
+}
+
+function failed(error) {
+  byId('selection').textContent = 'This page could not be read: ' + error.message;
+  throw error;
 }
 
 const app = window.app = new App();
-app.start().catch(error => {
-  byId('selection').textContent = 'This page could not be read: ' + error.message;
-  throw error;
-});
+app.start().catch(failed);

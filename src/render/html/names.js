@@ -5,7 +5,12 @@ const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 function bytesText(v) {
   let u = 0, x = v;
   while (x >= 1024 && u < 5) { x /= 1024; u++; }
-  return u ? `${x.toFixed(2)} ${UNITS[u]}` : `${v} B`;
+  return u ? `${toHundredths(x)} ${UNITS[u]}` : `${v} B`;
+}
+// As C prints it: a half goes to the even neighbour.
+function toHundredths(x) {
+  const all = x * 100, whole = Math.floor(all);
+  return (all - whole === .5 ? (whole + whole % 2) / 100 : x).toFixed(2);
 }
 // For axes: as short as a round number is.
 function bytesTick(v) {
@@ -99,6 +104,7 @@ function elide(ctx, text, room) {
   return n < 3 ? '' : keep(n);
 }
 
+const FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 // A canvas at the screen's resolution; drawing is in CSS pixels.
 function prepare(canvas, height) {
   const ratio = window.devicePixelRatio || 1, w = canvas.clientWidth;
@@ -110,7 +116,7 @@ function prepare(canvas, height) {
   }
   const ctx = canvas.getContext('2d');
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-  ctx.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  ctx.font = FONT;
   return { ctx, w, h, ratio };
 }
 

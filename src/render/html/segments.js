@@ -7,7 +7,8 @@ class Segments {
     this.app = app;
     this.canvas = byId('segments');
     this.slider = byId('instant');
-    this.hits = [];
+    this.hits = []; // what is drawn where: blocks and holes
+    this.focus = -1; // the hit that arrow keys reached
     this.slider.oninput = () => {
       app.pickInstant(Math.min(app.device.n - 1, +this.slider.value), true);
     };
@@ -18,7 +19,20 @@ class Segments {
       else showTip(e, [`free: ${bytesText(h.free)}`, app.device.address(h.place)]);
     });
     this.canvas.addEventListener('pointerleave', hideTip);
-    this.canvas.addEventListener('click', e => { const h = this.under(e); if (h && h.block !== undefined) app.details(app.timeline.blockFacts(h.block), true); });
+    this.canvas.addEventListener('click', e => { const h = this.under(e); if (h) { this.focus = this.hits.indexOf(h); this.tell(h); } });
+    this.canvas.addEventListener('keydown', e => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (!step || !this.hits.length) return;
+      e.preventDefault();
+      this.focus = Math.max(0, Math.min(this.hits.length - 1, this.focus + step));
+      this.tell(this.hits[this.focus]);
+    });
+    for (const change of ['focus', 'blur']) this.canvas.addEventListener(change, () => this.draw());
+  }
+  tell(h) {
+    const a = this.app;
+    a.details(h.block !== undefined ? a.timeline.blockFacts(h.block) : { title: 'free', facts: [['size', `${bytesText(h.free)} (${exactBytes(h.free)})`], ['address', a.device.address(h.place)]] });
+    this.draw();
   }
   // Held ranges at time t, neighbours that touch being one if both were mapped; else every block is its own.
   segmentsAt(event) {
@@ -54,14 +68,14 @@ class Segments {
     this.hits = [];
     this.most = 0;
     lines.forEach((pieces, row) => { for (const p of pieces) this.paintPiece(ctx, p, row * LINE, per / width); });
+    const own = document.activeElement === this.canvas && this.hits[this.focus];
+    if (own) { ctx.strokeStyle = cssColour('--ink'); ctx.lineWidth = 2; ctx.strokeRect(own.x + 1, own.y - 1, Math.max(1, own.w - 2), BAR + 2); }
     if (!list.length) { ctx.fillStyle = cssColour('--soft'); ctx.fillText('Nothing is held at this instant.', 8, 30); }
     byId('instant-text').textContent = timeText(d.timeOf(event), a.file);
     this.slider.min = Math.min(d.initial, event); this.slider.max = Math.max(d.n - 1, 0); // by events: they may all lie close together
     if (document.activeElement !== this.slider) this.slider.value = event;
     byId('segments-hint').textContent = `${bytesText(held)} held in ${plural(list.length, 'segment')}, ${bytesText(used)} used` +
-      (held > used ? `; free ${bytesText(held - used)}, the largest hole ${bytesText(this.most)}.` : '.') + ' Free memory is pale.';
-    this.canvas.setAttribute('role', 'img');
-    this.canvas.setAttribute('aria-label', byId('segments-hint').textContent);
+      (held > used ? `; free ${bytesText(held - used)}, the largest hole ${bytesText(this.most)}.` : '.') + ' Free memory has no colour. Keys: ← → go from block to block.';
   }
   // Pieces on lines: a segment that does not fit begins a new line, one longer than a line goes on.
   layout(list, width, per) {
@@ -81,7 +95,7 @@ class Segments {
   paintPiece(ctx, p, y, bytesPerPixel) {
     const g = p.segment, top = y + 14, a = this.app, bands = a.timeline.bands;
     ctx.fillStyle = theme().empty; ctx.fillRect(p.x, top, p.w, BAR);
-    if (!p.from && p.w > 120) { ctx.fillStyle = cssColour('--soft'); ctx.fillText(elide(ctx, `${a.device.address(g.place + 1)} · ${bytesText(g.size)}`, p.w), p.x, y + 7); }
+    if (!p.from && p.w > 120) { ctx.fillStyle = cssColour('--soft'); ctx.fillText(elide(ctx, `${a.device.address(g.place + 1)} · ${bytesText(g.size)}`, p.w - 8), p.x, y + 7); }
     let at = p.from;
     const hole = (from, to) => {
       const x = p.x + (from - p.from) / bytesPerPixel, w = (to - from) / bytesPerPixel;

@@ -16,12 +16,16 @@ function sortedTable(id, caption, columns, rows, by, onRow) {
       return th;
     }));
     const body = shown.slice(0, most).map(row => {
-      const tr = el('tr', { tabIndex: onRow ? 0 : -1 }, ...columns.map(col => {
+      const tr = el('tr', {}, ...columns.map(col => {
         const v = col.text(row), td = el('td', { className: (col.number ? 'n' : '') + (col.stack ? ' stack' : '') });
         td.append(...(Array.isArray(v) ? [v[0], el('small', { textContent: v[1] })] : [v]));
         return td;
       }));
-      if (onRow) { tr.onclick = () => onRow(row); tr.onkeydown = e => { if (e.key === 'Enter') onRow(row); }; }
+      if (onRow) {
+        tr.tabIndex = 0;
+        tr.onclick = () => onRow(row);
+        tr.onkeydown = e => { if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); onRow(row); } };
+      }
       return tr;
     });
     const note = shown.length > most ? ` The first ${most} of ${count(shown.length)} are shown.` : '';
@@ -30,6 +34,8 @@ function sortedTable(id, caption, columns, rows, by, onRow) {
   fill();
 }
 
+const atPeak = file => file.still ? 'live' : 'at the peak';
+const NO_HISTORY = 'No history was recorded, so this cannot be told.';
 const known = v => v === null || v === undefined ? 'not known' : bytesText(v);
 const stackLine = frames => frames.length ? frames[0].function || '??' : 'no stack recorded';
 const placeLine = f => f && (f.file ? `${f.file}${f.line ? ':' + f.line : ''}` : f.module || '');
@@ -48,7 +54,8 @@ const timeOr = (app, v) => v === null || v === undefined ? '—' : timeText(v, a
 
 function drawLeaks(app) {
   const r = app.device.report, leaks = r.leaks || [], t = v => timeOr(app, v);
-  sortedTable('panel-leaks', leaks.length ? `Allocated and never given back (${r.leaks_basis || ''}).` + (r.leaks_doubt ? ` Not reliable: ${r.leaks_doubt}.` : '') : 'Nothing was found that was never given back.',
+  const what = leaks.length ? (r.leaks_basis === 'growing' ? 'Never given back, of stacks that only grow.' : 'Allocated and never given back.') : 'Nothing was found that was never given back.';
+  sortedTable('panel-leaks', app.file.still ? NO_HISTORY : what + (r.leaks_doubt ? ` Not reliable: ${r.leaks_doubt}.` : ''),
     [findingColumn(app), { title: 'Bytes', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) }, { title: 'Blocks', number: true, key: x => x.count, text: x => count(x.count) },
       { title: 'First', number: true, key: x => x.first_t_ns, text: x => t(x.first_t_ns) }, { title: 'Last', number: true, key: x => x.last_t_ns, text: x => t(x.last_t_ns) }],
     leaks, 1, openFinding(app, x => [['leaked', `${bytesText(x.bytes)} (${exactBytes(x.bytes)})`], ['blocks', count(x.count)], ['first', t(x.first_t_ns)], ['last', t(x.last_t_ns)]]));
@@ -56,7 +63,7 @@ function drawLeaks(app) {
 
 function drawGrowth(app) {
   const growth = app.device.report.growth || [];
-  sortedTable('panel-growth', growth.length ? 'Stacks whose memory keeps rising.' : 'No stack keeps growing.',
+  sortedTable('panel-growth', app.file.still ? NO_HISTORY : growth.length ? 'Stacks whose memory keeps rising.' : 'No stack keeps growing.',
     [findingColumn(app), { title: 'Grew by', number: true, key: x => x.bytes, text: x => bytesText(x.bytes) },
       { title: 'Rate', number: true, key: x => x.slope, text: x => x.slope === null ? '—' : `${bytesText(Math.round(x.slope))} per ${x.per}` }, { title: 'Blocks', number: true, key: x => x.count, text: x => count(x.count) }],
     growth, 1, openFinding(app, x => [['grew by', bytesText(x.bytes)], ['since', timeOr(app, x.first_t_ns)]]));
@@ -64,7 +71,7 @@ function drawGrowth(app) {
 
 function drawFailures(app) {
   const ooms = app.device.report.ooms || [], t = v => timeOr(app, v);
-  sortedTable('panel-failures', ooms.length ? 'Allocations that failed.' : 'No allocation failed.',
+  sortedTable('panel-failures', ooms.length ? 'Allocations that failed.' : app.file.still ? NO_HISTORY : 'No allocation failed.',
     [{ title: 'When', number: true, key: x => x.t_ns ?? x.event, text: x => t(x.t_ns) === '—' ? `event ${count(x.event)}` : t(x.t_ns) }, { title: 'Asked', number: true, key: x => x.size, text: x => bytesText(x.size) },
       { title: 'Free', number: true, key: x => x.free, text: x => known(x.free) }, { title: 'Cached', number: true, key: x => x.cached, text: x => known(x.cached) },
       { title: 'Largest hole', number: true, key: x => x.largest_free_block, text: x => known(x.largest_free_block) }, { title: 'Cause', key: x => x.cause || '', text: x => x.cause || 'not examined' }, findingColumn(app)],
@@ -87,11 +94,11 @@ function drawStacks(app) {
   d.eachLive(w.last - 1, b => { row(d.stack[b]).end += d.size[b]; });
   for (let i = w.first; i < w.last; i++) { const b = d.block[i]; if (b >= 0) { const x = row(d.stack[b]); x.allocs++; x.bytes += d.size[b]; } }
   const size = (title, key) => ({ title, number: true, key: x => x[key], text: x => x[key] ? bytesText(x[key]) : '—' });
-  sortedTable('panel-stacks', app.selection ? 'In the selected time.' : 'In the whole recording.',
+  sortedTable('panel-stacks', app.selection ? 'In the selected time.' : app.file.still ? 'When the snapshot was taken.' : 'In the whole recording.',
     [{ title: 'Stack', stack: true, key: x => stackName(app.file, x.stack), text: x => { const [a, b] = stackName(app.file, x.stack).split(' ← '); return b ? [a, '← ' + b] : a; } },
-      size('At the peak', 'peak'), { title: 'Blocks', number: true, key: x => x.blocks, text: x => count(x.blocks) }, size('At the end', 'end'),
+      size(app.file.still ? 'Live' : 'At the peak', 'peak'), { title: 'Blocks', number: true, key: x => x.blocks, text: x => count(x.blocks) }, size('At the end', 'end'),
       { title: 'Allocations', number: true, key: x => x.allocs, text: x => count(x.allocs) }, size('Allocated', 'bytes')],
-    [...rows.values()], 1, x => app.details({ title: stackName(app.file, x.stack), stack: x.stack, facts: [['at the peak', `${bytesText(x.peak)} in ${plural(x.blocks, 'block')}`], ['at the end', bytesText(x.end)], ['allocated', `${bytesText(x.bytes)} by ${plural(x.allocs, 'allocation')}`]] }, true));
+    [...rows.values()], 1, x => app.details({ title: stackName(app.file, x.stack), stack: x.stack, facts: [[atPeak(app.file), `${bytesText(x.peak)} in ${plural(x.blocks, 'block')}`], ['at the end', bytesText(x.end)], ['allocated', `${bytesText(x.bytes)} by ${plural(x.allocs, 'allocation')}`]] }, true));
 }
 
 const TABLES = { stacks: drawStacks, leaks: drawLeaks, growth: drawGrowth, failures: drawFailures, groups: drawGroups };

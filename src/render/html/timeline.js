@@ -59,6 +59,7 @@ class Timeline {
     this.pending = requestAnimationFrame(() => { this.pending = 0; this.paint(); });
   }
   paint() {
+    if (!this.canvas.clientWidth || !this.overview.clientWidth) return; // not laid out yet: a resize will come
     const start = performance.now(), c = prepare(this.canvas);
     this.ctx = c.ctx; this.w = Math.max(10, c.w - LEFT - 8); this.h = Math.max(10, c.h - TOP - BOTTOM); this.ratio = c.ratio;
     this.ctx.fillStyle = cssColour('--page');
@@ -195,9 +196,11 @@ class Timeline {
     return this.lit >= 0 && this.lit !== i ? mixHex(colour, theme().empty, .75) : colour;
   }
   paintTimeAxis() {
-    const ctx = this.ctx, y = TOP + this.h, step = roundStep(this.to - this.from, Math.max(2, this.w / 110 | 0));
+    const ctx = this.ctx, y = TOP + this.h, step = Math.max(1, roundStep(this.to - this.from, Math.max(3, this.w / 110 | 0)));
     ctx.strokeStyle = cssColour('--soft'); ctx.lineWidth = 1; ctx.beginPath(); ctx.moveTo(LEFT, y + .5); ctx.lineTo(LEFT + this.w, y + .5); ctx.stroke();
     ctx.fillStyle = cssColour('--soft'); ctx.textAlign = 'center'; ctx.textBaseline = 'top';
+    if (this.file.still) { ctx.fillText('no history recorded: what was live when the snapshot was taken', LEFT + this.w / 2, y + 6); return; }
+    if (!this.file.hasTime) { ctx.textAlign = 'right'; ctx.fillText('event', LEFT - 6, y + 6); ctx.textAlign = 'center'; }
     for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
       const x = this.x(t), s = this.file.hasTime ? (t ? timeText(t, this.file, step) : '0') : count(Math.round(t)), half = ctx.measureText(s).width / 2;
       ctx.fillRect(x, y, 1, 4);
@@ -221,37 +224,47 @@ class Timeline {
       if (x1 - x0 > 30) { ctx.fillStyle = inkOn(colour); ctx.fillText(elide(ctx, name, x1 - x0 - 8), x0 + 4, 12); }
     }
   }
+  // Where words of two marks would lie upon each other, the later ones go below.
   paintMarks() {
-    const ctx = this.ctx, d = this.device, line = (t, colour, dash, words) => {
-      if (t < this.from || t > this.to) return;
-      const x = Math.round(this.x(t)) + .5;
-      ctx.strokeStyle = ctx.fillStyle = colour; ctx.setLineDash(dash); ctx.beginPath(); ctx.moveTo(x, TOP - 2); ctx.lineTo(x, TOP + this.h); ctx.stroke(); ctx.setLineDash([]);
-      ctx.textBaseline = 'top'; ctx.textAlign = x > LEFT + this.w / 2 ? 'right' : 'left';
-      this.words(words, x + (ctx.textAlign === 'right' ? -4 : 4), TOP + 2, 12);
-    };
-    for (const o of (d.report.ooms || []).slice(0, 50)) if (o.t_ns !== null || !this.file.hasTime) line(o.t_ns ?? o.event, cssColour('--bad'), [4, 4], `out of memory: ${bytesText(o.size)} asked`);
-    const peak = d.extremes(d.initial, d.n);
-    if (this.mode === 'bands' && peak.at >= 0 && peak.high > d.totalBefore(d.initial)) {
-      const t = d.time[peak.at], x = this.x(t), y = TOP + this.h - peak.high / this.max * this.h;
-      if (t >= this.from && t <= this.to) {
-        const words = 'peak ' + bytesText(peak.high);
-        ctx.fillStyle = cssColour('--ink'); ctx.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
-        ctx.beginPath(); ctx.moveTo(x, y); ctx.lineTo(x - 5, y - 8); ctx.lineTo(x + 5, y - 8); ctx.fill();
-        ctx.textBaseline = 'bottom'; ctx.textAlign = x > LEFT + this.w * .7 ? 'right' : 'left';
-        this.words(words, x + (ctx.textAlign === 'right' ? -8 : 8), Math.max(y - 1, TOP + 4), -12);
-        ctx.font = '12px system-ui, "DejaVu Sans", sans-serif';
-      }
+    const ctx = this.ctx, d = this.device, shown = t => t >= this.from && t <= this.to, limit = d.report.total;
+    this.taken = [];
+    if (this.mode === 'bands' && !this.file.still) this.paintPeak();
+    ctx.textBaseline = 'top';
+    if (this.mode === 'bands' && limit && limit <= this.max) {
+      ctx.fillStyle = cssColour('--bad'); ctx.textAlign = 'left';
+      this.words(`device memory ${bytesText(limit)}`, LEFT + 4, Math.round(TOP + this.h - limit / this.max * this.h) + 3);
+    }
+    for (const o of (d.report.ooms || []).slice(0, 50)) {
+      const t = o.t_ns ?? o.event, x = Math.round(this.x(t)) + .5;
+      if ((o.t_ns === null && this.file.hasTime) || !shown(t)) continue;
+      ctx.strokeStyle = ctx.fillStyle = cssColour('--bad'); ctx.setLineDash([4, 4]); ctx.beginPath(); ctx.moveTo(x, TOP - 2); ctx.lineTo(x, TOP + this.h); ctx.stroke(); ctx.setLineDash([]);
+      ctx.textAlign = x > LEFT + this.w / 2 ? 'right' : 'left';
+      this.words(`out of memory: ${bytesText(o.size)} asked`, x + (ctx.textAlign === 'right' ? -4 : 4), TOP + 2);
     }
     if (this.app.instant !== null) {
       const t = d.timeOf(this.app.instant);
-      if (t >= this.from && t <= this.to) { ctx.fillStyle = cssColour('--accent'); ctx.fillRect(this.x(t) - 1, TOP - 4, 2, this.h + 4); }
+      if (shown(t)) { ctx.fillStyle = cssColour('--accent'); ctx.fillRect(this.x(t) - 1, TOP - 4, 2, this.h + 4); }
     }
   }
-  // Words over the picture, legible on whatever lies there: down (or up) to `height` from y.
-  words(s, x, y, height) {
-    const ctx = this.ctx, w = ctx.measureText(s).width, ink = ctx.fillStyle;
-    ctx.fillStyle = cssColour('--page') + 'd0'; ctx.fillRect(ctx.textAlign === 'right' ? x - w - 2 : x - 2, height > 0 ? y - 1 : y + height, w + 4, Math.abs(height) + 2);
-    ctx.fillStyle = ink; ctx.fillText(s, x, y);
+  paintPeak() {
+    const ctx = this.ctx, d = this.device, peak = d.extremes(d.initial, d.n), t = d.time[peak.at], y = TOP + this.h - peak.high / this.max * this.h;
+    if (!(t >= this.from && t <= this.to) || peak.high <= d.totalBefore(d.initial)) return;
+    const x = this.x(t);
+    ctx.fillStyle = cssColour('--ink'); ctx.font = '600 ' + FONT;
+    ctx.beginPath(); ctx.moveTo(x, y); ctx.lineTo(x - 5, y - 8); ctx.lineTo(x + 5, y - 8); ctx.fill();
+    ctx.textBaseline = 'top'; ctx.textAlign = x > LEFT + this.w * .7 ? 'right' : 'left';
+    this.words('peak ' + bytesText(peak.high), x + (ctx.textAlign === 'right' ? -8 : 8), Math.max(y - 13, TOP - 8));
+    ctx.font = FONT;
+  }
+  // Words over the picture from y down, legible on whatever lies there; none where others lie.
+  words(s, x, y) {
+    const ctx = this.ctx, w = ctx.measureText(s).width, ink = ctx.fillStyle, left = ctx.textAlign === 'right' ? x - w : x;
+    const free = at => this.taken.every(o => o.left > left + w + 8 || o.right < left - 8 || Math.abs(o.y - at) >= 15);
+    const at = [0, 15, 30, 45].map(step => y + step).find(free);
+    if (at === undefined) return;
+    this.taken.push({ left, right: left + w, y: at });
+    ctx.fillStyle = cssColour('--page') + 'e8'; ctx.fillRect(left - 2, at - 1, w + 4, 14);
+    ctx.fillStyle = ink; ctx.fillText(s, x, at);
   }
   paintSelection() {
     const s = this.brush || this.app.selection;
@@ -283,15 +296,19 @@ class Timeline {
     return image;
   }
   legend() {
-    const list = byId('legend');
-    list.replaceChildren(...this.bands.list.map((b, i) => {
-      const li = el('li', { title: b.name }, el('i'), el('b', { textContent: b.name }), el('small', { textContent: `${bytesText(b.atPeak)} at the peak` }));
-      li.firstChild.style.background = this.mode === 'places' ? this.placeColour(i) : this.bands.colour(i);
-      li.onmouseenter = () => { this.lit = i; this.draw(); };
-      li.onmouseleave = () => { this.lit = -1; this.draw(); };
-      li.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant), true);
-      return li;
-    }).reverse());
+    const entry = (i, b) => {
+      const button = el('button', { type: 'button', title: b.name }, el('i'), el('b', { textContent: b.name }), el('small', { textContent: `${bytesText(b.atPeak)} ${atPeak(this.file)}` }));
+      button.dataset.band = i;
+      button.firstChild.style.background = this.mode === 'places' ? this.placeColour(i) : this.bands.colour(i);
+      const light = band => () => { this.lit = band; this.draw(); };
+      button.onmouseenter = button.onfocus = light(i);
+      button.onmouseleave = button.onblur = light(-1);
+      button.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant), true);
+      return el('li', {}, button);
+    };
+    const entries = this.bands.list.map((b, i) => entry(i, b)).reverse();
+    if (this.mode === 'bands' && this.device.reservedTime.length) entries.unshift(el('li', {}, el('span', { className: 'line' }, el('i'), el('b', { textContent: 'reserved from the device' }))));
+    byId('legend').replaceChildren(...entries);
   }
   describe() {
     const w = this.device.extent(this.from, this.to);
@@ -309,7 +326,7 @@ class Timeline {
       facts.push(['at', timeText(d.timeOf(event), this.file)], ['live then', `${bytesText(sum)} in ${plural(n, 'block')}`]);
       if (n > 1) facts.push(['largest block', bytesText(largest)]);
     }
-    facts.push(['at the peak', bytesText(b.atPeak)]);
+    facts.push([atPeak(this.file), bytesText(b.atPeak)]);
     return { title: b.name, facts, stack: this.bands.by === 'stack' && !b.rest ? b.key : null };
   }
   blockFacts(b) {
@@ -428,7 +445,7 @@ class Timeline {
     else if (u.kind === 'none') this.light(-1);
   }
   light(i) {
-    document.querySelectorAll('#legend li').forEach((li, k, all) => li.classList.toggle('on', all.length - 1 - k === i));
+    document.querySelectorAll('#legend button').forEach(b => b.classList.toggle('on', +b.dataset.band === i));
   }
   pick(x, y) {
     const u = this.under(x, y);
@@ -437,12 +454,19 @@ class Timeline {
     if (u.kind === 'block') this.app.details(this.blockFacts(u.block), true);
     else if (u.kind === 'band') this.app.details(this.bandFacts(u.band, u.event), true);
   }
+  // The picked instant, or the edge of what is shown, becomes the selection's beginning or end.
+  selectAt(edge) {
+    const { instant, selection } = this.app, s = { from: this.file.from, to: Math.max(this.file.to, this.file.from + 1), ...selection };
+    s[edge] = instant === null ? this[edge] : this.device.timeOf(instant);
+    if (s.to <= s.from) s[edge === 'from' ? 'to' : 'from'] = edge === 'from' ? this.file.to : this.file.from;
+    this.app.select(s);
+  }
   key(e) {
     if (!this.app.device) return;
     const mid = (this.from + this.to) / 2, d = this.device;
     const step = k => this.app.pickInstant(Math.max(d.initial, Math.min(d.n - 1, (this.app.instant ?? d.eventAt(mid)) + k)), true);
     const keys = { ArrowLeft: () => this.pan(-.1), ArrowRight: () => this.pan(.1), '+': () => this.zoom(.7, mid), '=': () => this.zoom(.7, mid), '-': () => this.zoom(1 / .7, mid),
-      0: () => this.all(), '.': () => step(1), ',': () => step(-1), z: () => this.app.zoomToSelection(), Escape: () => this.app.select(null) };
+      0: () => this.all(), '.': () => step(1), ',': () => step(-1), z: () => this.app.zoomToSelection(), '[': () => this.selectAt('from'), ']': () => this.selectAt('to'), Escape: () => this.app.select(null) };
     if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     keys[e.key]();
