@@ -1,8 +1,9 @@
 /* torch_write.c: a model as a PyTorch memory snapshot, as torch.cuda.memory._dump_snapshot writes it.
  *
- * A framework's rows become the entries they came from. On a device that only the driver's level is
- * known of, every allocation is a segment with one block, and its free ends both. Keys, frames and
- * stacks are written once and shared. The state at the end is the source's own, else made from what is live.
+ * A framework's rows become the entries they came from. On a device of which no segments are known (the driver's
+ * level, RMM's logs) every allocation is a segment with one block, and its free ends both: PyTorch's viewer finds a
+ * segment around every block, or fails. Keys, frames and stacks are written once and shared. The state at the end is
+ * the source's own, else made from what is live.
  */
 #include "base/mem.h"
 #include "format/pickle_out.h"
@@ -32,18 +33,20 @@ static const char *const words[] = {
 
 #define NOT_YET	    UINT32_MAX
 #define LIST_PAUSE  1000
-#define HANDLE_BASE (1ull << 56) /* where memory without an address of its own is shown */
+#define HANDLE_BASE (1ull << 52) /* where memory without an address of its own is shown: exact as a double */
 #define HANDLE_UNIT (2ull << 20)
 
 struct torch_out {
 	struct pickle_out p;
 	const struct model *m;
 	bool framework[256]; /* devices with a framework's rows */
+	bool segments[256];  /* devices with a framework's segments */
 	bool pools;	     /* private pools exist */
 	uint32_t word[N_WORDS], *frame, *stack; /* in the pickle's memo */
 	struct map64 place; /* row of an allocation → its place above HANDLE_BASE in units */
 	uint32_t next_place;
 	size_t next_failure;
+	bool *requested; /* rows of allocations that the user gave back */
 };
 
 static uint32_t *not_yet(size_t n)
@@ -131,7 +134,7 @@ static bool is_kept(const struct torch_out *t, size_t row)
 	if (device == MODEL_NO_DEVICE)
 		return false;
 	if (t->framework[device])
-		return kind->level == GMS_FRAMEWORK;
+		return kind->level == GMS_FRAMEWORK && (t->segments[device] || model_kind(t->m, row) == GMS_K_BLOCK);
 	return kind->level == GMS_DRIVER && kind->flags == GMS_ON_DEVICE && model_kind(t->m, row) != GMS_K_GRAPH;
 }
 
@@ -216,7 +219,8 @@ static void put_framework_row(struct torch_out *t, size_t row)
 	put_entry(t, row, action[c->op[row]], c->addr[row], size);
 }
 
-static void put_driver_row(struct torch_out *t, size_t row)
+/* About an allocation that is a segment of its own. */
+static void put_whole_row(struct torch_out *t, size_t row)
 {
 	const struct columns *c = &t->m->ev;
 	uint32_t peer = c->peer[row];
@@ -251,10 +255,10 @@ static void put_trace(struct torch_out *t, unsigned device)
 	for (row = m->n_initial; row < m->ev.n && !t->p.x.failed; row++) {
 		if (m->ev.device[row] != device || !is_kept(t, row))
 			continue;
-		if (t->framework[device])
+		if (t->segments[device])
 			put_framework_row(t, row);
 		else
-			put_driver_row(t, row);
+			put_whole_row(t, row);
 		if (++n % LIST_PAUSE == 0)
 			pickle_out_list_pause(&t->p);
 	}
@@ -363,12 +367,13 @@ static size_t collect_lasting(struct torch_out *t, unsigned device, struct lasti
 static struct final_block block_of(struct torch_out *t, const struct lasting *l)
 {
 	uint64_t size = model_block_size(t->m, l->row);
+	bool pending = t->requested[l->row] && t->segments[t->m->ev.device[l->row]];
 
 	return (struct final_block){.addr = l->addr,
 				    .size = size == MODEL_UNKNOWN ? t->m->ev.size[l->row] : size,
 				    .requested = t->m->ev.size[l->row],
 				    .stack = t->m->ev.stack[l->row],
-				    .state = BLOCK_ACTIVE};
+				    .state = pending ? BLOCK_PENDING : BLOCK_ACTIVE};
 }
 
 /* A segment from its own row or, without one, around a single block; v[*i] is its first block. */
@@ -516,17 +521,34 @@ static void put_annotations(struct torch_out *t)
 	pickle_out_list_end(&t->p);
 }
 
+/* What the recording knows of each device, and which blocks await streams. */
+static void look_at(struct torch_out *t)
+{
+	const struct model *m = t->m;
+	const struct columns *c = &m->ev;
+	size_t i;
+
+	t->requested = mem_zalloc(c->n, sizeof *t->requested);
+	for (i = 0; i < c->n; i++) {
+		enum gms_kind kind = GMS_OP_KIND(c->op[i]);
+
+		t->framework[c->device[i]] |= kind == GMS_K_BLOCK || kind == GMS_K_SEGMENT;
+		t->segments[c->device[i]] |= kind == GMS_K_SEGMENT;
+		if (GMS_OP_ACTION(c->op[i]) == GMS_A_FREE_REQUESTED && c->peer[i] != MODEL_NO_PEER)
+			t->requested[c->peer[i]] = true;
+	}
+	for (i = 0; i < m->n_segments; i++)
+		t->segments[m->segments[i].device] = true;
+	for (i = 0; i < m->n_pools; i++)
+		t->pools |= m->pools[i].id[0] || m->pools[i].id[1];
+}
+
 int export_torch(const struct export_view *v, struct output *o, struct err *e)
 {
 	const struct model *m = v->m;
 	struct torch_out t = {.m = m, .p.x = {.o = o, .e = e}};
-	size_t i;
 
-	for (i = 0; i < m->ev.n; i++)
-		if (GMS_OP_KIND(m->ev.op[i]) == GMS_K_BLOCK || GMS_OP_KIND(m->ev.op[i]) == GMS_K_SEGMENT)
-			t.framework[m->ev.device[i]] = true;
-	for (i = 0; i < m->n_pools; i++)
-		t.pools |= m->pools[i].id[0] || m->pools[i].id[1];
+	look_at(&t);
 	memset(t.word, 0xff, sizeof t.word);
 	t.frame = not_yet(m->frames.n);
 	t.stack = not_yet(m->stacks.n);
@@ -539,6 +561,7 @@ int export_torch(const struct export_view *v, struct output *o, struct err *e)
 	pickle_out_dict_end(&t.p);
 	free(t.frame);
 	free(t.stack);
+	free(t.requested);
 	map64_free(&t.place);
 	return pickle_out_end(&t.p);
 }

@@ -140,6 +140,22 @@ same() { # A B: are the two files the same?
 	[ "$status" -eq 0 ]
 }
 
+@test "torch: the viewer can undo every event of it, also where no segments are known or memory has no address" {
+	rules=$BATS_TEST_DIRNAME/../consumers/torch_rules.py
+	printf 'Thread,Time,Action,Pointer,Size,Stream\n1,10.000001,allocate,0x7f0000000000,512,0x0\n1,10.000002,allocate,0x7f0000000200,100,0x0\n1,10.000003,free,0x7f0000000000,512,0x0\n' >log.csv
+	jq -c '.failures = [] | .ops = ["array.alloc", "physical.alloc", "array.free"] | .events = [[1, 0, 0, 94000000000001, 5, 0, 1, 1, 0],
+		[2, 1, 0, 77, 2097152, 0, 1, 1, 0], [3, 0, 0, 94000000000002, 3, 0, 1, 1, 0], [4, 2, 0, 94000000000001, 0, 0, 1, 1, 0]]' \
+		"$data/solver.json" >handles.json
+	for file in "$data/solver.json" log.csv handles.json "$data"/torch/{train,streams,expandable}.pickle.gz; do
+		gpumemsnap convert --to torch "$file" >x.pickle
+		python3 "$rules" x.pickle
+		gpumemsnap convert "$file" | gpumemsnap convert --to torch >x.pickle
+		python3 "$rules" x.pickle
+	done
+	gpumemsnap convert --to torch log.csv >log.pickle
+	[ "$(gpumemsnap report --format json log.pickle | jq -c '.snapshots[0].devices[0] | [.requested.peak, .reserved.end]')" = '[612,100]' ]
+}
+
 @test "speedscope: frames, samples and weights fit together and add up" {
 	gpumemsnap convert "$data/solver.json" -o s.speedscope.json
 	jq -e '(.shared.frames | length) as $n | .profiles | length == 2 and

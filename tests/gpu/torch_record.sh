@@ -16,6 +16,11 @@ both refused 'figures segments oom' oom
 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True both expandable 'figures segments account library' plain
 PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync both async 'driver-only account' plain
 
+# What convert writes, in PyTorch's own viewer.
+python3 "$here/torch_viewer.py" "$out/matmul.json" "$out"/{levels,refused,expandable,async}.json >viewer.check 2>&1
+judge "PyTorch's _memory_viz finds report's figures in what convert writes" $? viewer.check
+sed 's/^/# /' viewer.check
+
 # The loss is the same, and what the history costs.
 time_of() { local t=$EPOCHREALTIME; "$@" >/dev/null 2>&1 </dev/null; awk -v a="$t" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }'; }
 say "torch_train.py: $(time_of python3 "$here/torch_train.py") s; recorded $(time_of gpumemsnap record -q -o time.json python3 "$here/torch_train.py") s; with --torch $(time_of gpumemsnap record -q --torch -o time.json python3 "$here/torch_train.py") s"
