@@ -28,15 +28,20 @@ static const struct option_row timeline_options[] = {
     {0},
 };
 
-/* The part to draw, in the time of the first recording to begin. */
-static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct together *all,
-                       struct err *e)
+static void whole_window(struct bands_axis *x, const struct together *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		int64_t from = all->span[i].from, to = all->span[i].to, shift = all->shift[i];
 		x->from = !i || from + shift < x->from ? from + shift : x->from;
 		x->to = !i || to + shift > x->to ? to + shift : x->to;
 	}
+}
+
+/* The part to draw, in the time of the first recording to begin. */
+static int find_window(struct bands_axis *x, const struct timeline_opts *o, const struct together *all,
+                       struct err *e)
+{
+	whole_window(x, all);
 	if ((o->from && !snapshot_time(all->m, "from", o->from, &x->from, e)) ||
 	    (o->to && !snapshot_time(all->m, "to", o->to, &x->to, e)))
 		return -1;
@@ -146,8 +151,8 @@ static void write_meta(struct picture *p, const struct timeline_opts *o, const s
 			continue;
 		drawing_source(p, recorded(o, m), model_digest(recorded(o, m)));
 	}
-	picture_meta(p, "Window", "%lld to %lld %s", (long long)pic->axis.from, (long long)pic->axis.to,
-	             pic->m->has_time ? "ns" : "events");
+	picture_meta(p, "Window", "%lld to %lld %s", (long long)timeline_time(pic, pic->axis.from),
+	             (long long)timeline_time(pic, pic->axis.to), pic->m->has_time ? "ns" : "events");
 	for (size_t i = 0; i < pic->n; i++)
 		picture_meta(p, "Peak", "%s%sGPU %u: %llu bytes",
 		             pic->panel[i].file ? pic->panel[i].file : "", pic->panel[i].file ? ", " : "",
@@ -214,6 +219,8 @@ static void fill_panels(struct timeline_picture *pic, const struct timeline_opts
 		timeline_panel(&pic->panel[i], &one, spot[i].device,
 		               timeline_bands(&o->drawing.look, pic->n));
 		pic->panel[i].file = all->n > 1 ? name_of(&all->m[k]) : NULL;
+		pic->panel[i].begin = all->span[k].from;
+		pic->panel[i].end = all->span[k].to;
 	}
 	map64_free(&places.by_stack);
 }
@@ -268,6 +275,7 @@ static int draw_over_time(const struct timeline_opts *o, const struct together *
 {
 	struct timeline_picture pic = {.m = all->m,
 	                               .by_event = by_event,
+	                               .cuts = o->cuts,
 	                               .by = o->group ? group_parse(o->group) : usual_group(all),
 	                               .dark = o->drawing.look.dark};
 	bool segments = o->at || (o->view && !strcmp(o->view, "segments"));
@@ -302,21 +310,35 @@ static int draw_over_time(const struct timeline_opts *o, const struct together *
 	return rc;
 }
 
-/* As recorded, or with event numbers for times. */
+static void find_cuts(struct cuts *c, const struct together *all)
+{
+	struct bands_axis x = {0};
+
+	whole_window(&x, all);
+	cuts_find(c, all->m, all->shift, all->n, x.from, x.to);
+}
+
+/* As recorded, with event numbers for times, or without long idle times. */
 static int draw(const struct timeline_opts *o, const struct together *all, struct font *font, struct err *e)
 {
 	bool by_event = o->axis ? !strcmp(o->axis, "events")
 	                        : all->n == 1 && !o->from && !o->to && !o->at && together_crowded(all, 0);
 	struct together counted;
 	struct timeline_opts with = *o;
+	struct cuts cuts = {0};
 	int rc;
 
 	with.recorded = with.drawn = all->m;
-	if (!by_event || !all->m->has_time || o->at)
+	if (all->n > 1 && all->m->has_time && !o->axis && !o->from && !o->to)
+		find_cuts(&cuts, all);
+	if (!cuts.n && (!by_event || !all->m->has_time || o->at))
 		return draw_over_time(&with, all, false, font, e);
-	together_count(all, &counted);
+	if (cuts.n)
+		together_cut(all, with.cuts = &cuts, &counted);
+	else
+		together_count(all, &counted);
 	with.drawn = counted.m;
-	rc = draw_over_time(&with, &counted, true, font, e);
+	rc = draw_over_time(&with, &counted, !cuts.n, font, e);
 	together_uncount(&counted);
 	return rc;
 }

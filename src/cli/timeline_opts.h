@@ -9,7 +9,9 @@ struct timeline_opts {
 	const char *view, *group, *axis, *from, *to, *at, *device;
 	bool own_scale;
 	struct drawing drawing;
-	const struct model *recorded, *drawn; /* the recordings as read, and as drawn: maybe by event number */
+	const struct model *recorded; /* the recordings as read */
+	const struct model *drawn;    /* and as drawn: maybe by event number */
+	const struct cuts *cuts;      /* of the times of those drawn, or NULL */
 };
 
 /* One device of pic's recording: all lives, or with --at the state at an instant. */

@@ -150,6 +150,38 @@ void together_count(const struct together *t, struct together *counted)
 	}
 }
 
+/* A phase may begin or end at no time. */
+static int64_t shown(const struct cuts *c, int64_t t, int64_t shift)
+{
+	return t < -FAR || t > FAR ? t : cuts_shown(c, t + shift);
+}
+
+static void cut_one(const struct model *m, const struct cuts *c, int64_t shift, struct model *copy)
+{
+	*copy = *m;
+	copy->ev.t_ns = mem_alloc((m->ev.n + 1) * sizeof *copy->ev.t_ns);
+	for (size_t row = 0; row < m->ev.n; row++)
+		copy->ev.t_ns[row] = cuts_shown(c, m->ev.t_ns[row] + shift);
+	copy->phases = mem_alloc((m->n_phases + 1) * sizeof *copy->phases);
+	for (size_t i = 0; i < m->n_phases; i++) {
+		copy->phases[i] = m->phases[i];
+		copy->phases[i].begin_ns = shown(c, m->phases[i].begin_ns, shift);
+		copy->phases[i].end_ns = shown(c, m->phases[i].end_ns, shift);
+	}
+}
+
+void together_cut(const struct together *t, const struct cuts *c, struct together *cut)
+{
+	*cut = (struct together){.m = mem_zalloc(t->n, sizeof *t->m), .n = t->n, .same_clock = t->same_clock};
+	cut->shift = mem_zalloc(t->n, sizeof *t->shift);
+	cut->span = mem_zalloc(t->n, sizeof *t->span);
+	for (size_t i = 0; i < t->n; i++) {
+		cut_one(&t->m[i], c, t->shift[i], &cut->m[i]);
+		cut->span[i].from = cuts_shown(c, t->span[i].from + t->shift[i]);
+		cut->span[i].to = cuts_shown(c, t->span[i].to + t->shift[i]);
+	}
+}
+
 void together_uncount(struct together *counted)
 {
 	for (size_t i = 0; i < counted->n; i++) {

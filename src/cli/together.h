@@ -6,6 +6,7 @@
 #ifndef CLI_TOGETHER_H
 #define CLI_TOGETHER_H
 
+#include "analyze/cuts.h"
 #include "base/err.h"
 #include "model/model.h"
 #include <stdbool.h>
@@ -31,5 +32,7 @@ bool together_crowded(const struct together *t, size_t i);
  * together_uncount before it. */
 void together_count(const struct together *t, struct together *counted);
 void together_uncount(struct together *counted);
+/* The same with shown times (cuts.h) on one common clock. Free them with together_uncount, too. */
+void together_cut(const struct together *t, const struct cuts *c, struct together *cut);
 
 #endif

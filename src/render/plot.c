@@ -2,40 +2,112 @@
 #include "render/plot.h"
 #include "base/mem.h"
 #include "render/axis.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LANE      15 /* units */
 #define MAX_LANES 3
 
-int plot_time_axis(const struct plot *g, int bottom)
+/* --- time ----------------------------------------------------------------------------------- */
+
+struct label {
+	int from, to; /* x */
+};
+
+/* "3.68 s idle" below each cut; returns how many have room. */
+static size_t label_cuts(const struct plot *g, int bottom, struct label *label)
+{
+	const struct pic_style *s = &g->l->small;
+	char when[TEXT_SIZE_MAX], words[TEXT_SIZE_MAX + 8];
+	size_t n = 0;
+
+	for (size_t i = 0; g->cuts && i < g->cuts->n; i++) {
+		const struct cut *k = &g->cuts->v[i];
+		snprintf(words, sizeof words, "%s idle", text_ns(when, k->to - k->from));
+		int half = font_width(g->p->font, s->face, s->size, words, strlen(words)) / 2;
+		int x = (plot_x(g, k->at) + plot_x(g, k->at + g->cuts->width)) / 2;
+		x = x + half > g->x + g->axis.columns ? g->x + g->axis.columns - half : x;
+		x = x - half < g->x ? g->x + half : x;
+		if (n && x - half < label[n - 1].to + look_px(g->l, 8))
+			continue;
+		picture_puts(g->p, "cut.label", (int64_t)i, x, bottom + look_px(g->l, 16), PIC_CENTRE, s,
+		             words);
+		label[n++] = (struct label){x - half, x + half};
+	}
+	return n;
+}
+
+/* A multiple of the step at or after t, behind the cut that t lies in. */
+static int64_t tick_from(const struct plot *g, int64_t t, int64_t step)
+{
+	for (size_t i = 0; g->cuts && i < g->cuts->n; i++)
+		if (t > g->cuts->v[i].from && t < g->cuts->v[i].to)
+			t = g->cuts->v[i].to;
+	int64_t tick = t / step * step;
+	return tick < t ? tick + step : tick;
+}
+
+static bool has_room(const struct label *label, size_t n, int from, int to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (from < label[i].to && label[i].from < to)
+			return false;
+	return true;
+}
+
+static void time_ticks(const struct plot *g, int bottom, bool has_time)
 {
 	const struct bands_axis *x = &g->axis;
 	const struct pic_style *s = &g->l->small;
-	bool has_time = g->m->has_time && !g->by_event;
-	int64_t step = axis_time_step(x->to - x->from, x->columns / look_px(g->l, 90) + 1, has_time);
-	int64_t t = x->from / step * step;
-	int free_from = 0;
+	int64_t step = axis_time_step(x->to - x->from, x->columns / look_px(g->l, 90) + 1, has_time),
+	        last = g->cuts ? cuts_real(g->cuts, x->to) : x->to;
+	int free_from = 0, gap = look_px(g->l, 8);
 	char buf[TEXT_SIZE_MAX + 16];
+	struct label cut[CUTS_MAX];
+	size_t cuts = label_cuts(g, bottom, cut);
 
-	for (t += t < x->from ? step : 0; t <= x->to; t += step) {
-		int tx = plot_x(g, t), half;
+	for (int64_t t = tick_from(g, g->cuts ? cuts_real(g->cuts, x->from) : x->from, step); t <= last;
+	     t = tick_from(g, t + step, step)) {
+		int tx = plot_x(g, g->cuts ? cuts_shown(g->cuts, t) : t), half;
 		axis_time(buf, sizeof buf, t, step, has_time);
 		half = font_width(g->p->font, s->face, s->size, buf, strlen(buf)) / 2;
 		picture_rect(g->p, "time.tick", t, tx, bottom, look_px(g->l, 1), look_px(g->l, 4),
 		             g->l->pal.frame);
-		if (tx - half < free_from)
-			continue;
 		int at = tx + half > g->x + x->columns ? g->x + x->columns - half : tx;
+		if (tx - half < free_from || !has_room(cut, cuts, at - half - gap, at + half + gap))
+			continue;
 		picture_puts(g->p, "time.label", t, at, bottom + look_px(g->l, 16), PIC_CENTRE, s, buf);
-		free_from = at + half + look_px(g->l, 8);
+		free_from = at + half + gap;
 	}
-	picture_puts(g->p, "time.title", -1, g->x + x->columns / 2, bottom + look_px(g->l, 31), PIC_CENTRE, s,
-	             has_time      ? g->since ? g->since : "time since the recording began"
+}
+
+int plot_time_axis(const struct plot *g, int bottom)
+{
+	bool has_time = g->m->has_time && !g->by_event;
+	const char *since = g->since ? g->since : "time since the recording began";
+	char title[120];
+
+	time_ticks(g, bottom, has_time);
+	snprintf(title, sizeof title, "%s%s", since, g->cuts ? ", long idle times cut short" : "");
+	picture_puts(g->p, "time.title", -1, g->x + g->axis.columns / 2, bottom + look_px(g->l, 31),
+	             PIC_CENTRE, &g->l->small,
+	             has_time      ? title
 	             : g->by_event ? "event number"
 	                           : "event number (this recording has no times)");
 	return bottom + look_px(g->l, PLOT_TIME_AXIS);
 }
+
+void plot_cuts(const struct plot *g, int y, int h)
+{
+	for (size_t i = 0; g->cuts && i < g->cuts->n; i++) {
+		int x = plot_x(g, g->cuts->v[i].at), to = plot_x(g, g->cuts->v[i].at + g->cuts->width);
+		picture_rect(g->p, "cut", (int64_t)i, x, y, to - x, h, g->l->pal.page)->dash =
+		    (uint16_t)look_px(g->l, 2);
+	}
+}
+
+/* --- phases --------------------------------------------------------------------------------- */
 
 static int by_begin(const void *a, const void *b)
 {

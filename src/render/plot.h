@@ -3,6 +3,7 @@
 #define RENDER_PLOT_H
 
 #include "analyze/bands.h"
+#include "analyze/cuts.h"
 #include "render/look.h"
 
 #define PLOT_TIME_AXIS 36 /* units: height of the time axis with its title */
@@ -11,10 +12,11 @@ struct plot {
 	struct picture *p;
 	const struct look *l;
 	const struct model *m;
-	struct bands_axis axis; /* one column per pixel */
-	int x;                  /* of its left edge */
-	bool by_event;          /* the axis counts events though there are times */
-	const char *since;      /* what times count from; NULL: the recording's beginning */
+	struct bands_axis axis;  /* one column per pixel */
+	int x;                   /* of its left edge */
+	bool by_event;           /* the axis counts events though there are times */
+	const char *since;       /* what times count from; NULL: the recording's beginning */
+	const struct cuts *cuts; /* times are shown ones; NULL: they are real */
 };
 static inline int plot_x(const struct plot *g, int64_t t)
 {
@@ -23,6 +25,9 @@ static inline int plot_x(const struct plot *g, int64_t t)
 
 /* Ticks, labels and title below `bottom`; returns the y below them. */
 int plot_time_axis(const struct plot *g, int bottom);
+
+/* Where idle time was cut out of a plot, it is torn. */
+void plot_cuts(const struct plot *g, int y, int h);
 
 /* The phases of a device in the window, each in the first lane that is free when it begins. */
 struct plot_phases {

@@ -8,6 +8,7 @@
 
 #include "analyze/bands.h"
 #include "analyze/code.h"
+#include "analyze/cuts.h"
 #include "analyze/oom.h"
 #include "analyze/rank.h"
 #include "render/look.h"
@@ -29,6 +30,7 @@ struct timeline_band {
 struct timeline_panel {
 	const struct model *m;
 	struct bands_axis axis; /* in the recording's own time */
+	int64_t begin, end;     /* of the recording, in its own time; both 0: as the axis */
 	const char *file;       /* what its recording is called, where there are several */
 	uint8_t device;
 	struct timeline_band band[BANDS_MAX + 1];
@@ -55,14 +57,21 @@ struct timeline_picture {
 	enum timeline_view view;
 	enum group_by by;
 	bool dark;
-	struct bands_axis axis; /* columns: timeline_plot */
-	bool by_event;          /* times are event numbers, though the recording has times */
-	const char *since;      /* what times count from; NULL: the recording's beginning */
-	bool own_scale;         /* every panel has a bytes axis of its own */
-	struct map64 *names;    /* name of a band → its colour's number, the same in all panels */
+	struct bands_axis axis;  /* columns: timeline_plot */
+	bool by_event;           /* times are event numbers, though the recording has times */
+	const char *since;       /* what times count from; NULL: the recording's beginning */
+	const struct cuts *cuts; /* times are shown ones; NULL: they are real */
+	bool own_scale;          /* every panel has a bytes axis of its own */
+	struct map64 *names;     /* name of a band → its colour's number, the same in all panels */
 	struct timeline_panel *panel;
 	size_t n;
 };
+
+/* The real time of one on the picture's axis. */
+static inline int64_t timeline_time(const struct timeline_picture *t, int64_t shown)
+{
+	return t->cuts ? cuts_real(t->cuts, shown) : shown;
+}
 
 /* The width of the plot in pixels, which is the number of columns to make; and how many bands a panel has
  * room for. */

@@ -35,10 +35,12 @@ struct plan {
 	bool narrow;      /* legends are below */
 	/* of the panel in work: */
 	const struct timeline_panel *panel;
-	int y, h;     /* of its plot */
-	uint64_t max; /* bytes at the top of the plot */
+	int y, h;        /* of its plot */
+	uint64_t max;    /* bytes at the top of the plot */
+	int first, last; /* columns in which its recording ran */
 	struct plot_phases phases;
 	uint64_t nested; /* phases that are not drawn, over all panels */
+	bool blank;      /* some recording ran only for a part of the time */
 };
 
 int timeline_plot(const struct look_options *o)
@@ -172,7 +174,7 @@ static void draw_bands(struct plan *g)
 		struct pic_run *mine = solid + i * (size_t)g->w;
 		struct pic_run *pale = picture_area(g->p, "band.reached", (int64_t)i, g->x, g->w,
 		                                    palette_mix(b->rgb, g->l.pal.page, 55));
-		for (int c = 0; c < g->w; c++) {
+		for (int c = g->first; c <= g->last; c++) {
 			int top, bottom, low = y_of(g, g->panel->low[c]);
 			band_edges(g, below, i, c, &top, &bottom);
 			mine[c] = (struct pic_run){top > low ? top : low, bottom > low ? bottom : low};
@@ -193,7 +195,7 @@ static void draw_line(struct plan *g, const char *role, const uint64_t *value, u
 	struct pic_run *run = picture_area(g->p, role, -1, g->x, g->w, rgb);
 	int last = -1;
 
-	for (int c = 0; c < g->w; c++) {
+	for (int c = g->first; c <= g->last; c++) {
 		if (value[c] == MODEL_UNKNOWN || value[c] > g->max) {
 			last = -1;
 			continue;
@@ -282,7 +284,7 @@ static void mark_peak(struct plan *g, int strip)
 		snprintf(words + n, sizeof words - (size_t)n, ", before the first event shown");
 	else if (p->m->has_time)
 		snprintf(words + n, sizeof words - (size_t)n, " at %s",
-		         text_ns(when, p->peak_t + g->t->axis.from - p->axis.from));
+		         text_ns(when, timeline_time(g->t, p->peak_t + g->t->axis.from - p->axis.from)));
 	else
 		snprintf(words + n, sizeof words - (size_t)n, " at event %s",
 		         text_count(when, (uint64_t)p->peak_event));
@@ -402,6 +404,21 @@ static void panel_heading(struct plan *g, int x, int y)
 	text_free(&t);
 }
 
+/* Before a recording began and after it ended nothing is known, whatever its first and last state. */
+static void leave_blank(struct plan *g)
+{
+	const struct timeline_panel *p = g->panel;
+
+	g->first = p->begin == p->end ? 0 : x_of(g, p->begin) - g->x;
+	g->last = p->begin == p->end ? g->w - 1 : x_of(g, p->end) - g->x;
+	g->blank |= g->first > 0 || g->last < g->w - 1;
+	if (g->first > 0)
+		picture_rect(g->p, "blank", 0, g->x, g->y, g->first, g->h, g->l.pal.page);
+	if (g->last < g->w - 1)
+		picture_rect(g->p, "blank", 1, g->x + g->last + 1, g->y, g->w - 1 - g->last, g->h,
+		             g->l.pal.page);
+}
+
 /* Draws a panel into the given height; returns the y of its lower edge. */
 static int draw_panel(struct plan *g, int y, int height)
 {
@@ -424,8 +441,10 @@ static int draw_panel(struct plan *g, int y, int height)
 		g->h = look_px(&g->l, 20);
 	g->max = g->common ? g->common : top_value(g->panel);
 	draw_bytes_axis(g);
+	leave_blank(g);
 	draw_bands(g);
 	draw_lines(g);
+	plot_cuts(&g->plot, g->y, g->h);
 	mark_ooms(g, y - look_px(&g->l, STRIP), true);
 	if (g->panel->peak)
 		mark_peak(g, y);
@@ -477,6 +496,8 @@ static void notes(const struct plan *g, struct text *t)
 		       "to time). ");
 	if (g->common)
 		text_puts(t, "All panels have the same scale (--own-scale: each its own). ");
+	if (g->blank)
+		text_puts(t, "Blank: the recording had not begun yet, or had ended. ");
 	if (g->nested)
 		text_printf(t, "%s more deeply nested phase%s not drawn. ", text_count(count, g->nested),
 		            g->nested == 1 ? " is" : "s are");
@@ -510,6 +531,7 @@ void timeline_layout(struct picture *p, const struct timeline_picture *t, const 
 	                       .axis = t->axis,
 	                       .x = g.x,
 	                       .since = t->since,
+	                       .cuts = t->cuts,
 	                       .by_event = t->by_event};
 	int y = look_heading(p, &g.l, true, o->title ? o->title : t->title, t->subtitle) + look_px(&g.l, 2);
 	for (size_t i = 0; i < t->n; i++) {

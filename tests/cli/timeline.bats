@@ -75,6 +75,11 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	grep -qF '"peak 2.50 GiB at 328.00 ms"' layout
 	grep -qF '"peak 2.50 GiB at 468.00 ms"' layout
 	grep -qF 'meta Peak "rank 1 · r1.json, GPU 0: 2687500288 bytes"' layout
+	# nothing is drawn of a recording before it began and after it ended
+	read -r x y w h < <(awk '$2 == "blank#0" {print $3, $4, $5, $6}' layout)
+	[ $((w - plot / 5)) -ge -2 ] && [ $((w - plot / 5)) -le 2 ]
+	[ "$(grep -c '^rect blank#' layout)" = 2 ]
+	grep -qF 'Blank: the recording had not begun yet, or had ended.' layout
 }
 
 @test "recordings of different times begin together, and a stack has one colour in all of them" {
@@ -88,6 +93,26 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	colours() { awk '$1 == "rect" && $2 ~ /^legend.band/ {c = $NF} $1 == "text" && /"keep_log log.c:5"/ && /legend/ {print c}' layout; }
 	[ "$(colours | wc -l)" = 2 ]
 	[ "$(colours | sort -u | wc -l)" = 1 ]
+}
+
+@test "times at which all of several recordings are idle are cut short, and the axis says so" {
+	train="$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz"
+	gpumemsnap timeline --layout "$train" "$train" >cut
+	gpumemsnap timeline --layout --axis time "$train" "$train" >whole
+	grep -qF '"3.655 s idle"' cut
+	grep -qF '"time since the first recording began, long idle times cut short"' cut
+	[ "$(grep -c '^rect cut#' cut)" = 2 ] # in each panel
+	! grep -q 'cut' whole
+	# peaks, window and times are the real ones
+	for key in Peak Window; do [ "$(grep "^meta $key " cut)" = "$(grep "^meta $key " whole)" ]; done
+	[ "$(grep -cF '"peak 1.89 GiB at 4.084 s"' cut)" = 2 ]
+	[ "$(grep -c '^text peak.words' whole)" = 2 ]
+	# one rank's idle time, in which another works, is not cut
+	gpumemsnap convert -o train.json "$train"
+	jq -c '.meta.start_wall_ns += 2000000000' train.json >late.json
+	gpumemsnap timeline --layout train.json late.json >layout
+	[ "$(grep -c '^text cut.label' layout)" = 2 ]
+	grep -qF '"peak 1.89 GiB at 6.084 s"' layout
 }
 
 @test "panels share one bytes axis unless told otherwise" {
