@@ -132,15 +132,20 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	jq -e '.errors == [] and .group == "stream"' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 }
 
-@test "in a browser: a recording without events and one without stacks open without errors" {
+@test "in a browser: recordings without events, without stacks and with a stack of 5,000 frames open without errors" {
 	jq -c '.events = [] | .phases = [] | .failures = []' "$data/solver.json" >empty.json
 	jq -c '.events |= map(.[6] = 0)' "$data/solver.json" >stackless.json
-	for f in empty stackless; do
+	jq -c '(.frames | length) as $n | .frames += [range(5000) | [1, 2, ., 3]] | .stacks[1] = [range(5000) + $n]' "$data/solver.json" >deep.json
+	for f in empty stackless deep; do
 		gpumemsnap html $f.json -o page.html
-		echo 'await frame(); for (const b of document.querySelectorAll("#panels button, [data-view]")) { b.click(); await frame(); } return { text: document.body.innerText };' >walk.js
+		echo 'await frame(); for (const b of document.querySelectorAll("#panels button, [data-view]")) { b.click(); await frame(); }
+			document.getElementById("tab-flame").click(); document.getElementById("flame-plumbing").click(); await frame();
+			const rows = Math.max(0, ...app.flame.boxes.map(b => b.row)), last = app.flame.boxes.find(b => b.row === rows); if (last) app.flame.open(last.node); await frame();
+			return { rows, zoomed: app.flame.boxes.length ? Math.max(...app.flame.boxes.map(b => b.row)) : 0, hint: document.getElementById("flame-hint").textContent };' >walk.js
 		rc=0
 		timeout 300 python3 "$html/browser.py" page.html walk.js >seen.json || rc=$?
 		[ "$rc" -ne 77 ] || skip "no Chromium or Chrome here"
 		jq -e '.errors == []' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 	done
+	jq -e '.rows == 399 and .zoomed > 399 and (.hint | contains("Only 400 rows are shown"))' seen.json >/dev/null || { cat seen.json >&2; return 1; }
 }

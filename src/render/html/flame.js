@@ -1,6 +1,7 @@
 // flame.js: stacks with values as a zoomable icicle; nodes are divided only when they are wide enough to see.
 
 const ROW = 20;
+const ROWS = 400, CALLERS = 20; // at most below what is zoomed, and above
 
 class FlameNode {
   constructor(frame, parent, entries, total) {
@@ -51,6 +52,7 @@ class Flame {
     return sum;
   }
   rebuild() {
+    if (!this.app.device) return;
     const file = this.app.file, all = byId('flame-plumbing').checked, reverse = byId('flame-reverse').checked, entries = [];
     let total = 0;
     for (const [stack, value] of this.values()) {
@@ -97,26 +99,9 @@ class Flame {
     if (query !== this.query) { this.query = query; this.hit = null; }
     const top = this.zoomed || this.root, path = [], width = this.canvas.clientWidth;
     for (let n = top; n; n = n.parent) path.unshift(n);
-    const boxes = [];
-    path.slice(0, -1).forEach((node, row) => boxes.push({ node, x: 0, w: width, row, outer: true }));
-    let rows = path.length;
-    const place = (node, x, w, row) => {
-      boxes.push({ node, x, w, row });
-      rows = Math.max(rows, row + 1);
-      let at = x;
-      const kids = node.children(this);
-      for (let i = 0; i < kids.length; i++) {
-        const kw = kids[i].total / node.total * w;
-        if (kw < 1) {
-          const rest = kids.slice(i), sum = rest.reduce((s, k) => s + k.total, 0);
-          if (sum / node.total * w >= 1) { boxes.push({ smaller: rest.length, total: sum, x: at, w: sum / node.total * w, row: row + 1 }); rows = Math.max(rows, row + 2); }
-          break;
-        }
-        place(kids[i], at, kw, row + 1);
-        at += kw;
-      }
-    };
-    if (top.total) place(top, 0, width, path.length - 1);
+    const boxes = [], callers = path.length > CALLERS ? [this.root, ...path.slice(-CALLERS, -1)] : path.slice(0, -1);
+    callers.forEach((node, row) => boxes.push({ node, x: 0, w: width, row, outer: true }));
+    const rows = this.place(boxes, { node: top, x: 0, w: width, row: callers.length });
     this.boxes = boxes;
     const { ctx, w, h } = prepare(this.canvas, Math.max(2, rows) * ROW + 2);
     ctx.fillStyle = cssColour('--page'); ctx.fillRect(0, 0, w, h);
@@ -127,6 +112,30 @@ class Flame {
     this.paintResult();
     byId('flame-reset').hidden = !this.zoomed;
     byId('flame-hint').textContent = this.hint();
+  }
+  // Boxes of what fits, and their rows; a stack may be too deep for calls that follow it down.
+  place(boxes, first) {
+    const most = first.row + ROWS;
+    let rows = first.row + 1;
+    this.capped = false;
+    const todo = first.node.total ? [first] : [];
+    for (const box of todo) { // which grows meanwhile
+      const { node, w, row } = box, kids = row + 1 < most ? node.children(this) : [];
+      boxes.push(box);
+      this.capped ||= row + 1 === most && node.children(this).length > 0;
+      rows = Math.max(rows, row + 1);
+      for (let i = 0, at = box.x; i < kids.length; i++) {
+        const kw = kids[i].total / node.total * w;
+        if (kw < 1) {
+          const rest = kids.slice(i), sum = rest.reduce((s, k) => s + k.total, 0), width = sum / node.total * w;
+          if (width >= 1) { boxes.push({ smaller: rest.length, total: sum, x: at, w: width, row: row + 1 }); rows = Math.max(rows, row + 2); }
+          break;
+        }
+        todo.push({ node: kids[i], x: at, w: kw, row: row + 1 });
+        at += kw;
+      }
+    }
+    return rows;
   }
   paintBox(ctx, b) {
     const y = b.row * ROW, w = b.w > 3 ? b.w - 1 : b.w, hit = b.node && this.matches(b.node);
@@ -167,7 +176,7 @@ class Flame {
   hint() {
     const what = byId('flame-what').value, a = this.app, when = what === 'allocated' ? `allocated ${a.selection ? 'in the selected time' : 'in all'}` :
       a.file.still ? 'live when the snapshot was taken' : `live at ${timeText(a.device.timeOf(Math.max(0, this.event)), a.file)}`;
-    return `${this.amount(this.root.total)} ${when}. ${byId('flame-reverse').checked ? 'Callers are below' : 'Callers are above'} what they called; click a box to zoom, Esc shows all. Keys: arrows move, Enter zooms. ` +
+    return `${this.amount(this.root.total)} ${when}. ${this.capped ? `Only ${ROWS} rows are shown: a click on one of the last shows what is below. ` : ''}${byId('flame-reverse').checked ? 'Callers are below' : 'Callers are above'} what they called; click a box to zoom, Esc shows all. Keys: arrows move, Enter zooms. ` +
       `Colours: orange ${CODE_NAMES[0]}, yellow ${CODE_NAMES[1]}, blue ${CODE_NAMES[2]}, green ${CODE_NAMES[3]}, grey ${CODE_NAMES[4]}.`;
   }
   under(e) {

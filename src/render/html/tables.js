@@ -18,7 +18,8 @@ function sortedTable(id, caption, columns, rows, by, onRow) {
     const body = shown.slice(0, most).map(row => {
       const tr = el('tr', {}, ...columns.map(col => {
         const v = col.text(row), td = el('td', { className: (col.number ? 'n' : '') + (col.stack ? ' stack' : '') });
-        td.append(...(Array.isArray(v) ? [v[0], el('small', { textContent: v[1] })] : [v]));
+        const [name, from] = Array.isArray(v) ? v : [v];
+        td.append(col.stack ? el('div', { textContent: name, title: name.length > 200 ? name : '' }) : name, ...(from ? [el('small', { textContent: from })] : []));
         return td;
       }));
       if (onRow) {
