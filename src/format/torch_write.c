@@ -3,7 +3,8 @@
  * A framework's rows become the entries they came from. On a device of which no segments are known (the driver's
  * level, RMM's logs) every allocation is a segment with one block, and its free ends both: PyTorch's viewer finds a
  * segment around every block, or fails. Keys, frames and stacks are written once and shared. The state at the end is
- * the source's own, else made from what is live.
+ * the source's own, else made from what is live. Host memory is that of PyTorch's pinned-memory allocator, which
+ * belongs to no device.
  */
 #include "base/mem.h"
 #include "format/pickle_out.h"
@@ -19,7 +20,8 @@ int export_torch(const struct export_view *v, struct output *o, struct err *e);
 	X(segment_pool_id) X(is_expandable) X(frames) X(blocks) X(size) X(state) X(name) X(filename) X(line)    \
 	X(action) X(addr) X(device_free) X(time_us) X(pool_id) X(stage) X(alloc) X(free_requested)              \
 	X(free_completed) X(segment_alloc) X(segment_free) X(segment_map) X(segment_unmap) X(oom) X(snapshot)   \
-	X(active_allocated) X(active_pending_free) X(inactive) X(small) X(large) X(START) X(END)
+	X(active_allocated) X(active_pending_free) X(inactive) X(small) X(large) X(START) X(END)                \
+	X(host_segments) X(host_traces)
 enum word {
 #define X(name) W_##name,
 	KEYS(X) N_WORDS
@@ -132,7 +134,7 @@ static bool is_kept(const struct torch_out *t, size_t row)
 	uint8_t device = t->m->ev.device[row];
 
 	if (device == MODEL_NO_DEVICE)
-		return false;
+		return model_kind(t->m, row) == GMS_K_HOST_BLOCK || model_kind(t->m, row) == GMS_K_SEGMENT;
 	if (t->framework[device])
 		return kind->level == GMS_FRAMEWORK && (t->segments[device] || model_kind(t->m, row) == GMS_K_BLOCK);
 	return kind->level == GMS_DRIVER && kind->flags == GMS_ON_DEVICE && model_kind(t->m, row) != GMS_K_GRAPH;
@@ -198,6 +200,9 @@ static void put_framework_row(struct torch_out *t, size_t row)
 		[GMS_OP(GMS_K_BLOCK, GMS_A_ALLOC)] = W_alloc,
 		[GMS_OP(GMS_K_BLOCK, GMS_A_FREE_REQUESTED)] = W_free_requested,
 		[GMS_OP(GMS_K_BLOCK, GMS_A_FREE)] = W_free_completed,
+		[GMS_OP(GMS_K_HOST_BLOCK, GMS_A_ALLOC)] = W_alloc,
+		[GMS_OP(GMS_K_HOST_BLOCK, GMS_A_FREE_REQUESTED)] = W_free_requested,
+		[GMS_OP(GMS_K_HOST_BLOCK, GMS_A_FREE)] = W_free_completed,
 		[GMS_OP(GMS_K_SEGMENT, GMS_A_ALLOC)] = W_segment_alloc,
 		[GMS_OP(GMS_K_SEGMENT, GMS_A_FREE)] = W_segment_free,
 		[GMS_OP(GMS_K_SEGMENT, GMS_A_MAP)] = W_segment_map,
@@ -308,7 +313,7 @@ static void put_segment(struct torch_out *t, const struct final_segment *s, cons
 		requested += b->state == BLOCK_INACTIVE ? 0 : b->requested == MODEL_UNKNOWN ? b->size : b->requested;
 	}
 	pickle_out_dict(&t->p);
-	put_key_u64(t, W_device, s->device);
+	put_key_u64(t, W_device, s->device == MODEL_NO_DEVICE ? 0 : s->device);
 	put_key_u64(t, W_address, s->addr);
 	put_key_u64(t, W_total_size, s->size);
 	put_key_u64(t, W_allocated_size, allocated);
@@ -355,7 +360,7 @@ static size_t collect_lasting(struct torch_out *t, unsigned device, struct lasti
 		enum gms_kind kind = GMS_OP_KIND(c->op[row]);
 
 		if (c->device[row] != device || GMS_OP_ACTION(c->op[row]) != GMS_A_ALLOC ||
-		    c->peer[row] != MODEL_NO_PEER || !is_kept(t, row) || kind == GMS_K_HOST_BLOCK)
+		    c->peer[row] != MODEL_NO_PEER || !is_kept(t, row))
 			continue;
 		*VEC_PUSH(*out, n, cap) = (struct lasting){address_of(t, row), row, kind == GMS_K_SEGMENT};
 	}
@@ -436,6 +441,18 @@ static void put_segments(struct torch_out *t)
 	for (d = 0; d < MODEL_NO_DEVICE && !m->n_segments; d++)
 		if (m->device[d].present)
 			put_made_segments(t, d);
+	pickle_out_list_end(&t->p);
+}
+
+static void put_host(struct torch_out *t)
+{
+	put_word(t, W_host_segments);
+	pickle_out_list(&t->p);
+	put_made_segments(t, MODEL_NO_DEVICE);
+	pickle_out_list_end(&t->p);
+	put_word(t, W_host_traces);
+	pickle_out_list(&t->p);
+	put_trace(t, MODEL_NO_DEVICE);
 	pickle_out_list_end(&t->p);
 }
 
@@ -532,7 +549,7 @@ static void look_at(struct torch_out *t)
 	for (i = 0; i < c->n; i++) {
 		enum gms_kind kind = GMS_OP_KIND(c->op[i]);
 
-		t->framework[c->device[i]] |= kind == GMS_K_BLOCK || kind == GMS_K_SEGMENT;
+		t->framework[c->device[i]] |= kind == GMS_K_BLOCK || kind == GMS_K_SEGMENT || kind == GMS_K_HOST_BLOCK;
 		t->segments[c->device[i]] |= kind == GMS_K_SEGMENT;
 		if (GMS_OP_ACTION(c->op[i]) == GMS_A_FREE_REQUESTED && c->peer[i] != MODEL_NO_PEER)
 			t->requested[c->peer[i]] = true;
@@ -558,6 +575,8 @@ int export_torch(const struct export_view *v, struct output *o, struct err *e)
 	put_traces(&t);
 	put_settings(&t);
 	put_annotations(&t);
+	if (t.framework[MODEL_NO_DEVICE])
+		put_host(&t);
 	pickle_out_dict_end(&t.p);
 	free(t.frame);
 	free(t.stack);

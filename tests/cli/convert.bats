@@ -156,6 +156,29 @@ same() { # A B: are the two files the same?
 	[ "$(gpumemsnap report --format json log.pickle | jq -c '.snapshots[0].devices[0] | [.requested.peak, .reserved.end]')" = '[612,100]' ]
 }
 
+@test "torch: blocks of the pinned-memory allocator are host segments and traces again" {
+	python3 - >host.pickle <<-'PY'
+		import pickle, sys
+		def ev(action, addr, t, size):
+		    return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": t, "frames": [{"name": "pin", "filename": "a.py", "line": 3}]}
+		def segment(addr, size, used):
+		    blocks = [{"address": addr, "size": size, "requested_size": used, "state": "active_allocated" if used else "inactive", "frames": []}]
+		    return {"device": 0, "address": addr, "total_size": size, "stream": 0, "segment_type": "large", "blocks": blocks}
+		pickle.dump({"segments": [], "device_traces": [[]], "host_segments": [segment(4096, 4096, 1500), segment(16384, 8192, 0)],
+		             "host_traces": [[ev("segment_alloc", 4096, 2, 4096), ev("alloc", 4096, 3, 1500), ev("segment_alloc", 16384, 4, 8192),
+		                              ev("alloc", 16384, 5, 8000), ev("free_requested", 16384, 6, 8000), ev("free_completed", 16384, 7, 8000)]]}, sys.stdout.buffer)
+	PY
+	gpumemsnap convert --to torch host.pickle >again.pickle
+	same <(gpumemsnap convert --to csv host.pickle) <(gpumemsnap convert --to csv again.pickle)
+	[ "$(gpumemsnap convert --to csv again.pickle | grep -c host_block)" -eq 4 ]
+	python3 - again.pickle <<-'PY'
+		import pickle, sys
+		d = pickle.load(open(sys.argv[1], "rb"))
+		assert [(s["address"], s["total_size"], s["active_size"]) for s in d["host_segments"]] == [(4096, 4096, 1500), (16384, 8192, 0)]
+		assert len(d["host_traces"][0]) == 6
+	PY
+}
+
 @test "speedscope: frames, samples and weights fit together and add up" {
 	gpumemsnap convert "$data/solver.json" -o s.speedscope.json
 	jq -e '(.shared.frames | length) as $n | .profiles | length == 2 and
