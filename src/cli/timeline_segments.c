@@ -33,20 +33,20 @@ static int draw_map(const struct timeline_opts *o, struct timeline_picture *pic,
 }
 
 /* The row of --at, and words for the title. */
-static int find_instant(const struct timeline_opts *o, const struct timeline_picture *pic, size_t *row,
-                        char *words, size_t size, struct err *e)
+static int find_instant(const char *at, const struct timeline_picture *pic, size_t *row, char *words,
+                        size_t size, struct err *e)
 {
 	const struct model *m = pic->m;
 	char when[TEXT_SIZE_MAX];
 	int64_t t;
 
-	if (!strcmp(o->at, "peak")) {
+	if (!strcmp(at, "peak")) {
 		*row = live_peak_row(m, pic->panel->device);
 		snprintf(words, size, "at the peak");
-	} else if (!strcmp(o->at, "end")) {
+	} else if (!strcmp(at, "end")) {
 		*row = m->ev.n - 1;
 		snprintf(words, size, "at the end");
-	} else if (snapshot_time(m, "at", o->at, &t, e)) {
+	} else if (snapshot_time(m, "at", at, &t, e)) {
 		*row = snapshot_row_at(m, pic->panel->device, t);
 		snprintf(words, size, "at %s%s", m->has_time ? "" : "event ",
 		         m->has_time ? text_ns(when, t) : text_count(when, (uint64_t)t));
@@ -66,8 +66,8 @@ static void describe_space(struct text *t, const struct space *s)
 		text_printf(t, " \xc2\xb7 external fragmentation %.1f %%", 100 * space_external(s));
 }
 
-static int draw_state(const struct timeline_opts *o, struct timeline_picture *pic, struct font *font,
-                      struct err *e)
+static int draw_state(const struct timeline_opts *o, const char *at, struct timeline_picture *pic,
+                      struct font *font, struct err *e)
 {
 	struct text title = {0}, subtitle = {0};
 	struct picture p;
@@ -75,7 +75,7 @@ static int draw_state(const struct timeline_opts *o, struct timeline_picture *pi
 	char words[80];
 	size_t row;
 
-	if (find_instant(o, pic, &row, words, sizeof words, e))
+	if (find_instant(at, pic, &row, words, sizeof words, e))
 		return -1;
 	space_at(pic->m, pic->panel->device, row, &s);
 	if (!s.known) {
@@ -107,5 +107,7 @@ int timeline_segments(const struct timeline_opts *o, struct timeline_picture *pi
 	pic->view = TIMELINE_SEGMENTS;
 	pic->axis.columns = segmap_plot(&o->drawing.look);
 	timeline_panel(pic->panel, pic, (uint8_t)device, BANDS_MAX);
-	return o->at ? draw_state(o, pic, font, e) : draw_map(o, pic, font, e);
+	/* Without events nothing changes, and a map over time would only be stripes. */
+	const char *at = o->at ? o->at : pic->m->n_initial == pic->m->ev.n ? "end" : NULL;
+	return at ? draw_state(o, at, pic, font, e) : draw_map(o, pic, font, e);
 }

@@ -12,8 +12,10 @@ static uint32_t number_at(const struct blob_column *c, size_t i)
 {
 	uint32_t x = 0; /* the lowest bytes are first, here and in the page */
 
+	if (!c->width)
+		return c->first;
 	memcpy(&x, c->v + i * c->width, c->width);
-	return c->width ? x : c->first;
+	return x;
 }
 
 static void widen(struct blob_column *c, unsigned width)

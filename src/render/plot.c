@@ -155,6 +155,31 @@ void plot_phases_free(struct plot_phases *ph)
 	*ph = (struct plot_phases){0};
 }
 
+/* Bars are short: the beginning of a name says more than its two ends would. */
+static void put_phase_name(const struct plot *g, int64_t ref, int x, int y, int room,
+                           const struct pic_style *s, const char *name)
+{
+	struct font *f = g->p->font;
+	size_t n = strlen(name);
+	int dots = font_width(f, s->face, s->size, FONT_ELLIPSIS, strlen(FONT_ELLIPSIS));
+	struct text t = {0};
+
+	if (room < look_px(g->l, 10))
+		return;
+	if (n < (size_t)room && font_width(f, s->face, s->size, name, n) <= room) {
+		picture_puts(g->p, "phase.name", ref, x, y, PIC_LEFT, s, name);
+		return;
+	}
+	n = n < (size_t)room ? n : (size_t)room; /* no letter is narrower than a pixel */
+	while (n && ((name[n] & 0xc0) == 0x80 || font_width(f, s->face, s->size, name, n) > room - dots))
+		n--;
+	if (n < 3)
+		return;
+	text_printf(&t, "%.*s" FONT_ELLIPSIS, (int)n, name);
+	picture_puts(g->p, "phase.name", ref, x, y, PIC_LEFT, s, t.s);
+	text_free(&t);
+}
+
 static void draw_phase(const struct plot *g, const struct phase *p, int x0, int x1, int y)
 {
 	const char *name = model_text(g->m, p->name);
@@ -167,9 +192,7 @@ static void draw_phase(const struct plot *g, const struct phase *p, int x0, int 
 	s.rgb = palette_ink_on(rgb);
 	s.size = look_px(g->l, 10);
 	s.strength = 100;
-	if (x1 - x0 > look_px(g->l, 30))
-		picture_fit(g->p, "phase.name", ref, x0 + pad, y + look_px(g->l, 10), x1 - x0 - 2 * pad, &s,
-		            name, strlen(name));
+	put_phase_name(g, ref, x0 + pad, y + look_px(g->l, 10), x1 - x0 - 2 * pad, &s, name);
 }
 
 int plot_phases_draw(const struct plot_phases *ph, const struct plot *g, int y)

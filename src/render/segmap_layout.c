@@ -333,7 +333,12 @@ static void label_ranges(struct plan *g)
 static int draw_legend(struct plan *g, int x, int y)
 {
 	const struct timeline_panel *p = g->t->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y};
+	struct legend at = {.p = g->p,
+	                    .l = &g->l,
+	                    .x = x,
+	                    .y = y,
+	                    .left = (int)p->n + 2,
+	                    .bottom = y > g->y + g->h ? INT32_MAX : g->y + g->h};
 	char bytes[TEXT_SIZE_MAX], words[100];
 
 	at.room = g->p->w - g->l.margin - at.x;
@@ -349,7 +354,8 @@ static int draw_legend(struct plan *g, int x, int y)
 	}
 	for (size_t i = p->n; i-- > 0;) {
 		bool rest = p->bands.band[i].key == BANDS_REST;
-		snprintf(words, sizeof words, "%s at the peak", text_bytes(bytes, p->band[i].at_peak));
+		snprintf(words, sizeof words, "%s at the peak",
+		         p->band[i].at_peak ? text_bytes(bytes, p->band[i].at_peak) : "nothing");
 		legend_entry(&at, "legend.band", (int64_t)i,
 		             rest ? palette_mix(g->l.pal.rest, g->l.pal.ink, 15) : p->band[i].rgb, false,
 		             p->band[i].name, words);

@@ -26,6 +26,7 @@ struct plan {
 	int w, x, y;       /* of the lines; x, y: where the next piece goes */
 	uint64_t per_line; /* bytes */
 	struct segmap_colours colours;
+	struct code_memo codes; /* for names of stacks without a band */
 	bool draw;
 	bool *is_pinned; /* per segment */
 };
@@ -86,28 +87,52 @@ static bool put_label(struct plan *g, const char *role, int64_t ref, int x, int 
 	return picture_puts(g->p, role, ref, x + pad, y + look_px(&g->l, 16), PIC_LEFT, &s, words);
 }
 
-static const char *name_of(const struct plan *g, uint32_t rgb)
+/* The band's brief name, or that of the stack where it has no band. */
+static void name_of(struct plan *g, uint32_t key, struct text *out)
 {
-	for (size_t i = 0; i < g->t->panel->n; i++)
-		if (g->t->panel->band[i].rgb == rgb && g->t->panel->bands.band[i].key != BANDS_REST)
-			return g->t->panel->band[i].brief;
-	return NULL;
+	const struct timeline_panel *p = g->t->panel;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->bands.band[i].key == key) {
+			text_puts(out, p->band[i].brief);
+			return;
+		}
+	if (g->t->by == BY_STACK)
+		code_stack_name(&g->codes, g->t->m, key, out);
+	const char *caller = out->n ? strstr(out->s, " \xe2\x86\x90 ") : NULL;
+	if (caller) {
+		out->n = (size_t)(caller - out->s);
+		out->s[out->n] = 0;
+	}
+}
+
+static void label_block(struct plan *g, const struct space_block *b, int x, int y, int w, uint32_t rgb)
+{
+	struct text name = {0}, words = {0};
+	char bytes[TEXT_SIZE_MAX];
+
+	if (w < look_px(&g->l, 20))
+		return;
+	if (w > look_px(&g->l, 60))
+		name_of(g, group_key(&g->colours.keys, b->row), &name);
+	text_printf(&words, "%s%s%s", name.n ? name.s : "", name.n ? " \xc2\xb7 " : "",
+	            text_bytes(bytes, b->size));
+	if (!put_label(g, "block.name", b->row, x, y, w, rgb, words.s) &&
+	    !put_label(g, "block.name", b->row, x, y, w, rgb, name.s))
+		put_label(g, "block.name", b->row, x, y, w, rgb, bytes);
+	text_free(&name);
+	text_free(&words);
 }
 
 static void draw_block(struct plan *g, const struct space_block *b, int x0, int x1, bool begins)
 {
 	uint32_t rgb = g->colours.rgb[group_key(&g->colours.keys, b->row)];
-	const char *name = name_of(g, rgb);
 	int h = look_px(&g->l, BAR), y = g->y + look_px(&g->l, WORDS),
 	    w = x1 - x0 > 3 ? x1 - x0 - 1 : x1 - x0;
-	char bytes[TEXT_SIZE_MAX], words[300];
 
 	picture_rect(g->p, "block", b->row, x0, y, w, h, rgb);
-	snprintf(words, sizeof words, "%.200s%s%s", name ? name : "", name ? " \xc2\xb7 " : "",
-	         text_bytes(bytes, b->size));
-	if (begins && !put_label(g, "block.name", b->row, x0, y, w, rgb, words) &&
-	    !put_label(g, "block.name", b->row, x0, y, w, rgb, name))
-		put_label(g, "block.name", b->row, x0, y, w, rgb, bytes);
+	if (begins)
+		label_block(g, b, x0, y, w, rgb);
 }
 
 static void draw_hole(struct plan *g, uint64_t addr, uint64_t size, int x0, int x1)
@@ -212,7 +237,7 @@ static void put_all(struct plan *g, bool draw, int y)
 static int draw_legend(struct plan *g, const struct pinned *pinned, int x, int y)
 {
 	const struct timeline_panel *p = g->t->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y};
+	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = y, .bottom = INT32_MAX};
 	uint64_t *held = mem_zalloc(p->n + 1, sizeof *held);
 	char a[TEXT_SIZE_MAX], b[TEXT_SIZE_MAX], c[TEXT_SIZE_MAX], words[120];
 
@@ -292,7 +317,7 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 	int legend =
 	    narrow ? draw_legend(&g, &pinned, g.l.margin, g.y + look_px(&g.l, 8))
 	           : draw_legend(&g, &pinned, g.l.margin + g.w + look_px(&g.l, 18), y + look_px(&g.l, 4));
-	y = (g.y > legend ? g.y : legend) + look_px(&g.l, 10);
+	y = (g.y > legend ? g.y : legend) + look_px(&g.l, 16);
 	snprintf(words, sizeof words,
 	         "The largest segments first; a line is %s of addresses, and a longer segment goes on on the "
 	         "next.",
@@ -305,5 +330,6 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 		p->h = PIC_MAX_SIDE;
 	space_pinned_free(&pinned);
 	segmap_colours_free(&g.colours);
+	code_memo_free(&g.codes);
 	free(g.is_pinned);
 }

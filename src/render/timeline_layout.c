@@ -355,10 +355,15 @@ static void legend_line(struct plan *g, struct legend *at, const char *role, uin
 }
 
 /* Returns the y below it. */
-static int draw_legend(struct plan *g, int x, int top)
+static int draw_legend(struct plan *g, int x, int top, int bottom)
 {
 	const struct timeline_panel *p = g->panel;
-	struct legend at = {.p = g->p, .l = &g->l, .x = x, .y = top};
+	struct legend at = {.p = g->p,
+	                    .l = &g->l,
+	                    .x = x,
+	                    .y = top,
+	                    .left = (int)p->n + (p->limit != MODEL_UNKNOWN) + !!p->used + !!p->reserved,
+	                    .bottom = bottom};
 	char bytes[TEXT_SIZE_MAX], words[100];
 
 	at.room = g->p->w - g->l.margin - at.x;
@@ -449,7 +454,8 @@ static int draw_panel(struct plan *g, int y, int height)
 	if (g->panel->peak)
 		mark_peak(g, y);
 	if (!g->narrow)
-		draw_legend(g, g->x + g->w + look_px(&g->l, 18), g->t->n > 1 ? top + look_px(&g->l, 3) : top);
+		draw_legend(g, g->x + g->w + look_px(&g->l, 18), g->t->n > 1 ? top + look_px(&g->l, 3) : top,
+		            bottom);
 	return g->y + g->h;
 }
 
@@ -464,7 +470,7 @@ static int legends_below(struct plan *g, int y)
 			panel_heading(g, g->l.margin, y);
 			y += look_px(&g->l, HEADER);
 		}
-		y = draw_legend(g, g->l.margin, y) + look_px(&g->l, 6);
+		y = draw_legend(g, g->l.margin, y, INT32_MAX) + look_px(&g->l, 6);
 	}
 	return y;
 }

@@ -144,6 +144,23 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[[ "$output" == *'"step"'* ]]
 }
 
+@test "of a phase too short for its name the beginning is told" {
+	run gpumemsnap timeline --layout "$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz"
+	[ "$(grep '^text phase.name#0 ' <<<"$output" | sed 's/.* //')" = '"Optimi…"' ]
+}
+
+@test "a legend gives long names two lines where there is room" {
+	train="$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz"
+	gpumemsnap timeline --layout "$train" >tall
+	gpumemsnap timeline --layout --height 640 "$train" >low
+	grep '^text legend.band' tall | grep -qF '"← <module> gmsgen.py:45 · to module.py:1384"'
+	! grep '^text legend.band' low | grep -qF '"← <module> gmsgen.py:45 · to module.py:1384"'
+	# and none of it lies beside the time axis or below
+	for layout in tall low; do
+		[ "$(awk '/^text legend/ {print $4}' $layout | sort -n | tail -1)" -le "$(awk '/^rect time.tick/ {print $4; exit}' $layout)" ]
+	done
+}
+
 @test "--from and --to draw that part only" {
 	run gpumemsnap timeline --layout --device 0 --from 100ms --to 200ms "$snap"
 	[[ "$output" == *'meta Window "100000000 to 200000000 ns"'* ]]
@@ -280,6 +297,14 @@ allocations() {
 	[ "$(grep '^rect block#' <<<"$output" | awk '{print $2}' | sort -u | wc -l)" = 11 ]
 	run gpumemsnap timeline --layout --at 0 --device 0 "$snap"
 	[[ "$output" == *"no segment is held"* ]]
+	# a wide block has its name even if it is none of the bands
+	gpumemsnap timeline --layout --at peak --width 4000 --scale 1 "$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz" >layout
+	grep '^text block.name' layout | grep -qF '"forward gmsgen.py:16"'
+	! grep '^text legend' layout | grep -qF 'forward gmsgen.py:16'
+	# a map of a recording in which nothing happens is its state
+	jq -c '.initial = 4 | .events |= .[0:4] | .phases = [] | .failures = []' "$snap" >still.json
+	run gpumemsnap timeline --layout --view segments still.json
+	[[ "$output" == *'at the end"'* && "$output" != *time.tick* ]]
 }
 
 @test "where there is no room beside a picture its legend is below, and all of it lies within the picture" {
