@@ -363,6 +363,8 @@ static void tell_why_nothing(const struct session *s, int status)
 
 	if (obstacle)
 		fprintf(stderr, "gpumemsnap: nothing was recorded: %s %s\n", s->name, obstacle);
+	else if (s->harvest.trouble[0])
+		fprintf(stderr, "gpumemsnap: nothing was recorded: %s\n", s->harvest.trouble);
 	else if (s->harvest.gpu_calls)
 		fprintf(stderr, "gpumemsnap: %s allocated no GPU memory\n", s->name);
 	else if (!s->o->sim && !program_driver_present())
@@ -414,11 +416,18 @@ static int finish(struct session *s, int status, struct err *e)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* A shell ends its loop only if Ctrl-C itself ended what it ran. */
+static void end_as_interrupted(void)
+{
+	signal(SIGINT, SIG_DFL);
+	raise(SIGINT);
+}
+
 static int record(const struct record_opts *o, char **argv, struct err *e)
 {
 	struct session s = {.o = o, .name = argv[0]};
 	char *claim = NULL;
-	int rc = -1, status;
+	int rc = -1, status = 0;
 
 	s.sampler = sampler_new();
 	s.program = program_find(argv[0], e);
@@ -449,6 +458,8 @@ done:
 	free(s.seen);
 	free(s.program);
 	free(claim);
+	if (rc == 128 + SIGINT && WIFSIGNALED(status))
+		end_as_interrupted();
 	return rc;
 }
 

@@ -121,9 +121,11 @@ static void tell_end(struct model *m, const struct harvest_plan *plan, const str
 
 	if (running)
 		why = mem_strdup("the process is still running");
+	else if (info->trouble[0])
+		; /* whatever happened to it later */
 	else if (known && WIFSIGNALED(status))
 		why = mem_printf("killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (known && WIFEXITED(status) && !info->trouble[0] && !info->dropped && !m->complete)
+	else if (known && WIFEXITED(status) && !info->dropped && !m->complete)
 		m->complete = true; /* it left without a word, but in order: nothing is missing */
 	if (why) {
 		m->complete = false;
@@ -201,6 +203,8 @@ int harvest_all(struct harvest *h, const struct harvest_plan *plan, struct err *
 
 	for (i = 0; i < n; i++) {
 		h->gpu_calls += v[i].info.gpu_calls;
+		if (!h->trouble[0])
+			memcpy(h->trouble, v[i].info.trouble, sizeof h->trouble);
 		used += used_gpu(&v[i]) && (plan->children || v[i].pid == plan->main_pid);
 		if (v[i].pid == plan->main_pid)
 			last_of_main = i;

@@ -20,6 +20,7 @@ struct harvest {
 	size_t snapshots;     /* written */
 	size_t spools;	      /* there were; 0: nothing could be preloaded */
 	uint64_t events, gpu_calls;
+	char trouble[256];    /* why recording stopped in a process; "" = it did not */
 	char **path;	      /* of the snapshots */
 	size_t cap_path;
 };

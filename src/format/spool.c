@@ -62,19 +62,23 @@ static void fill_info(struct spool_info *info, const struct spool_header *h, uin
 
 int spool_peek(const char *path, struct spool_info *info, struct err *e)
 {
-	struct spool_header h = {0};
+	struct {
+		struct spool_header h;
+		struct spool_chunk first;
+	} s = {0};
 	ssize_t got;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_sys(e, path, "open");
-	got = pread(fd, &h, sizeof h, 0);
+	got = pread(fd, &s, sizeof s, 0);
 	close(fd);
-	if (spool_check_header(&h, path, e))
+	if (spool_check_header(&s.h, path, e))
 		return -1;
-	if (got != (ssize_t)sizeof h)
+	if (got < (ssize_t)sizeof s.h)
 		return err_set(e, ERR_INPUT, path, got, "is too short for a spool");
-	fill_info(info, &h, 0);
+	fill_info(info, &s.h, 0);
+	info->has_chunks &= s.first.type != SPOOL_FREE;
 	return 0;
 }
 

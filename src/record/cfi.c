@@ -12,8 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -380,7 +379,7 @@ static uint64_t rule_of_row(const struct row *r)
 	return rule_of(RULE_STEP, r->cfa_register == RBP, r->cfa_offset, r->bp == AT_OFFSET, r->bp_offset);
 }
 
-static uint64_t rule_by_fde(const uint8_t *fde, uint64_t pc)
+static uint64_t rule_by_fde(const uint8_t *fde, uint64_t pc, bool is_start)
 {
 	struct bytes b = entry_at(fde);
 	struct machine m = {.row = {.ra = AT_OFFSET, .ra_offset = -8}};
@@ -394,6 +393,8 @@ static uint64_t rule_by_fde(const uint8_t *fde, uint64_t pc)
 	length = pointer(&b, cie.encoding & 15);
 	if (b.bad || pc < begin || pc - begin >= length)
 		return RULE_NONE;
+	if (is_start)
+		return pc == begin ? RULE_END : RULE_NONE;
 	if (cie.augmented)
 		skip_block(&b);
 	m.cie = &cie;
@@ -407,7 +408,7 @@ static uint64_t rule_by_fde(const uint8_t *fde, uint64_t pc)
 }
 
 /* .eh_frame_hdr: a table of functions by address, for the binary search. */
-static uint64_t rule_by_header(const uint8_t *header, uint64_t pc)
+static uint64_t rule_by_header(const uint8_t *header, uint64_t pc, bool is_start)
 {
 	struct bytes b = {header, header + 64, false};
 	unsigned pointer_encoding, count_encoding, table_encoding;
@@ -432,17 +433,21 @@ static uint64_t rule_by_header(const uint8_t *header, uint64_t pc)
 		else
 			hi = mid;
 	}
-	return rule_by_fde(header + table[2 * lo + 1], pc);
+	return rule_by_fde(header + table[2 * lo + 1], pc, is_start);
 }
 
 static uint64_t find_rule(uint64_t pc)
 {
 	struct dl_find_object object;
+	uint64_t rule = RULE_NONE;
 
 	/* pc is a return address; the call before it is what the rule must be for. */
-	if (_dl_find_object((void *)(uintptr_t)(pc - 1), &object) != 0 || !object.dlfo_eh_frame)
-		return RULE_NONE;
-	return rule_by_header(object.dlfo_eh_frame, pc - 1);
+	if (_dl_find_object((void *)(uintptr_t)(pc - 1), &object) == 0 && object.dlfo_eh_frame)
+		rule = rule_by_header(object.dlfo_eh_frame, pc - 1, false);
+	/* There was none where a function begins: makecontext put it there, below a new stack's first function. */
+	if (rule == RULE_NONE && _dl_find_object((void *)(uintptr_t)pc, &object) == 0 && object.dlfo_eh_frame)
+		rule = rule_by_header(object.dlfo_eh_frame, pc, true);
+	return rule;
 }
 
 /* --- the table of known rules ---------------------------------------------------------------------------- */
@@ -485,16 +490,10 @@ struct readable {
 };
 static __thread struct readable readable;
 
+/* The kernel reads the set of signals before it looks at what is to be done with it, which is nothing it knows. */
 static bool probe(uint64_t page)
 {
-	char byte;
-	unsigned char resident;
-	struct iovec mine = {&byte, 1}, theirs = {(void *)(uintptr_t)page, 1};
-
-	if (process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) == 1)
-		return true;
-	/* Where that call is forbidden: at least there is a page. */
-	return (errno == EPERM || errno == ENOSYS) && mincore((void *)(uintptr_t)page, 1, &resident) == 0;
+	return syscall(SYS_rt_sigprocmask, -1, page, NULL, 8) < 0 && errno == EINVAL;
 }
 
 /* May the 8 bytes at `at` be read? The stack's pages are probed once each, upwards from sp. */

@@ -51,6 +51,8 @@ static void take(const char *s)
 		o->python = number(v) != 0;
 	else if ((v = value_of(s, "max-size")))
 		o->max_bytes = number(v);
+	else if ((v = value_of(s, "grow")))
+		o->grow = number(v);
 	else if ((v = value_of(s, "filter-size")))
 		o->filter_bytes = number(v);
 	else if ((v = value_of(s, "start-after")))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,6 +23,7 @@ static uint64_t began_ns; /* when the process started (as far as we are concerne
 static bool switched_off, ever_on;
 static struct rec_lock waking;
 static struct stat stderr_at_start;
+static int filter_at_start; /* of system calls: a container's, say */
 
 /* --- small things --------------------------------------------------------------------------------- */
 uint64_t rec_now(void)
@@ -65,13 +67,19 @@ void *rec_memory(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* What is not allowed then may be punished by a signal. That this may be asked is a guess, but a good one. */
+bool rec_confined(void)
+{
+	return prctl(PR_GET_SECCOMP) > filter_at_start;
+}
+
 /* --- trouble ---------------------------------------------------------------------------------------- */
 /* Descriptor 2, unless the program has made something else of it meanwhile. */
 static void tell(const char *line)
 {
 	struct stat now;
 
-	if (fstat(2, &now) == 0 && now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino)
+	if (!rec_confined() && fstat(2, &now) == 0 && now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino)
 		syscall(SYS_write, 2, line, strlen(line));
 }
 
@@ -204,6 +212,7 @@ static void prepare(void)
 	rec_options_read();
 	switched_off = rec_options.off;
 	fstat(2, &stderr_at_start);
+	filter_at_start = prctl(PR_GET_SECCOMP);
 	rec_resolve_init();
 	if (!rec_options.dir[0])
 		return;
@@ -231,7 +240,8 @@ void rec_finish(enum spool_state how)
 	/* In a vfork's child, memory is the parent's, which goes on. */
 	if (!rec_running() || getpid() != recorded)
 		return;
-	rec_threads_rename();
+	if (!rec_confined())
+		rec_threads_rename();
 	h->end_ns = rec_now();
 	__atomic_store_n(&h->state, how, __ATOMIC_RELEASE);
 }

@@ -59,6 +59,7 @@ void rec_finish(enum spool_state how);	       /* the process is about to end */
 void rec_resume(void);			       /* … but did not (exec failed) */
 void rec_quick_exit(void);
 void rec_switch(bool on);		       /* gms_record() */
+bool rec_confined(void); /* has the program forbidden itself system calls since it started? */
 void rec_term_due(void);		       /* term.c: a SIGTERM that was put off comes now */
 uint64_t rec_now(void);
 /* Is it time for another look, after one at `last`? (Now may be a little before that.) */
@@ -74,7 +75,7 @@ struct rec_options {
 	uint32_t depth;
 	bool stack_alloc, stack_free, python, off;
 	int parent, signal, rank;
-	uint64_t max_bytes, filter_bytes, start_after, duration, sample;
+	uint64_t max_bytes, grow, filter_bytes, start_after, duration, sample;
 };
 extern struct rec_options rec_options;
 void rec_options_read(void);

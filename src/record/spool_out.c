@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define EXTENT_FIRST 4  /* chunks the file first grows by */
-#define EXTENT_LAST  64 /* … and at most */
+#define EXTENT_LAST  64 /* … and at most, if the options say nothing */
 #define PARTIALS     256
 #define RING_MIN     8 /* chunks a flight recorder has at least */
 #define RING_SPARE   8 /* of so many one is kept free, for when it must not fold */
@@ -112,6 +112,21 @@ static void *map(int fd, off_t from, size_t bytes)
 	return p;
 }
 
+/* All page faults at once, which is much cheaper than one by one on the way, and no signal where the disk fails after
+ * all. Returns such an error. */
+static int populate(void *p, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	int error = rec_confined() || !madvise(p, bytes, MADV_POPULATE_WRITE) ? 0 : errno;
+
+	if (error == EFAULT) /* a signal it would have been */
+		return EIO;
+	if (error == EIO || error == ENOSPC || error == EDQUOT || error == EHWPOISON)
+		return error;
+#endif
+	return 0;
+}
+
 static int create(void)
 {
 	unsigned n;
@@ -142,33 +157,6 @@ static bool ring_init(const struct spool_header *h)
 	cap_ring = chunks + (1u << 20);
 	ring = rec_memory(cap_ring * sizeof *ring);
 	return ring != NULL;
-}
-
-bool rec_spool_open(void)
-{
-	struct spool_header *h = NULL;
-	int fd = create(), error;
-
-	if (fd < 0) {
-		rec_trouble(errno, "cannot create the spool");
-		return false;
-	}
-	error = fstat(fd, &made) ? errno : allocate(fd, 0, SPOOL_HEADER);
-	if (!error && !(h = map(fd, 0, SPOOL_HEADER)))
-		error = errno;
-	syscall(SYS_close, fd);
-	if (error) {
-		rec_trouble(error, "cannot allocate the spool");
-		return false;
-	}
-	fill_header(h);
-	extent = EXTENT_FIRST;
-	rec_head = h;
-	if (!ring_init(h)) {
-		rec_trouble(ENOMEM, "no memory for the flight recorder");
-		return false;
-	}
-	return true;
 }
 
 void rec_spool_forget(void)
@@ -281,8 +269,13 @@ static int grow_by(uint32_t chunks)
 /* By so many chunks, or by fewer if there is no more room. */
 static bool grow(uint32_t chunks)
 {
-	int error = grow_by(chunks);
+	int error;
 
+	if (rec_confined()) {
+		rec_trouble(0, "the spool is full, and the program has forbidden itself system calls (seccomp)");
+		return false;
+	}
+	error = grow_by(chunks);
 	while (error && chunks > 1)
 		error = grow_by(chunks /= 2);
 	if (error)
@@ -306,6 +299,48 @@ static bool may_grow(uint32_t *chunks)
 	return *chunks > 0;
 }
 
+static uint32_t whole_chunks(const struct spool_header *h, uint64_t bytes)
+{
+	uint64_t n = bytes / h->chunk_bytes;
+
+	return n < 1 ? 1 : n > 1u << 20 ? 1u << 20 : (uint32_t)n;
+}
+
+bool rec_spool_open(void)
+{
+	struct spool_header *h = NULL;
+	uint32_t chunks;
+	int fd, error;
+
+	if (rec_confined()) { /* a fork's child */
+		rec_trouble(0, "the program has forbidden itself system calls (seccomp)");
+		return false;
+	}
+	fd = create();
+	if (fd < 0) {
+		rec_trouble(errno, "cannot create the spool");
+		return false;
+	}
+	error = fstat(fd, &made) ? errno : allocate(fd, 0, SPOOL_HEADER);
+	if (!error && !(h = map(fd, 0, SPOOL_HEADER)))
+		error = errno;
+	if (!error)
+		error = populate(h, SPOOL_HEADER);
+	syscall(SYS_close, fd);
+	if (error) {
+		rec_trouble(error, "cannot allocate the spool");
+		return false;
+	}
+	fill_header(h);
+	extent = rec_options.grow ? whole_chunks(h, rec_options.grow) : EXTENT_FIRST;
+	rec_head = h;
+	if (!ring_init(h)) {
+		rec_trouble(ENOMEM, "no memory for the flight recorder");
+		return false;
+	}
+	return !rec_options.grow || !may_grow(&chunks) || grow(chunks);
+}
+
 static bool held(void)
 {
 	uint64_t until = __atomic_load_n(&rec_head->hold_until_ns, __ATOMIC_RELAXED), now;
@@ -316,6 +351,15 @@ static bool held(void)
 	return now < until && until - now <= SPOOL_HOLD_MAX_NS;
 }
 
+static bool touch(struct spool_chunk *c, size_t bytes)
+{
+	int error = populate(c, bytes);
+
+	if (error)
+		rec_trouble(error, "cannot write to the spool");
+	return !error;
+}
+
 static struct spool_chunk *fresh_chunk(void)
 {
 	struct spool_chunk *c;
@@ -324,6 +368,8 @@ static struct spool_chunk *fresh_chunk(void)
 		return NULL;
 	c = (struct spool_chunk *)fresh;
 	fresh += rec_head->chunk_bytes;
+	if (!touch(c, sizeof *c)) /* the rest is touched without the lock */
+		return NULL;
 	if (ring && n_ring < cap_ring)
 		ring[n_ring++] = (struct rec_chunk){.chunk = c, .use = REC_CHUNK_OTHER};
 	return c;
@@ -338,7 +384,8 @@ static struct spool_chunk *take_chunk(void)
 	if (c)
 		return c;
 	if (may_grow(&chunks)) {
-		extent = extent * 2 > EXTENT_LAST ? EXTENT_LAST : extent * 2;
+		if (!rec_options.grow)
+			extent = extent * 2 > EXTENT_LAST ? EXTENT_LAST : extent * 2;
 		return grow(chunks) ? fresh_chunk() : NULL;
 	}
 	if (held() && (c = rec_free_chunk(ring, n_ring)))
@@ -452,14 +499,6 @@ static bool next_chunk(struct rec_lane *lane, size_t bytes)
 	return true;
 }
 
-/* All of a chunk's page faults at once, which is much cheaper than one by one on the way. */
-static void touch(const struct rec_lane *lane)
-{
-#ifdef MADV_POPULATE_WRITE
-	madvise(lane->chunk, rec_head->chunk_bytes, MADV_POPULATE_WRITE);
-#endif
-}
-
 void *rec_room_slow(struct rec_lane *lane, size_t bytes)
 {
 	bool ok;
@@ -468,10 +507,7 @@ void *rec_room_slow(struct rec_lane *lane, size_t bytes)
 		return NULL;
 	ok = next_chunk(lane, bytes);
 	rec_unlock(&lock);
-	if (!ok)
-		return NULL;
-	touch(lane);
-	return lane->at;
+	return ok && touch(lane->chunk, rec_head->chunk_bytes) ? lane->at : NULL;
 }
 
 void rec_release_chunk(struct rec_lane *lane)
@@ -505,5 +541,5 @@ struct spool_chunk *rec_table_chunk(struct rec_lane *lane)
 	if (c)
 		__atomic_store_n(&c->type, SPOOL_TABLES, __ATOMIC_RELEASE);
 	rec_unlock(&lock);
-	return c;
+	return c && touch(c, rec_head->chunk_bytes) ? c : NULL;
 }

@@ -14,6 +14,8 @@
  *       depth=N           frames kept of each stack, 1..SPOOL_DEPTH_MAX; default SPOOL_DEPTH
  *       python=0|1        Python frames; default 1
  *       max-size=BYTES    flight recorder: bound of the file; 0 (default) = keep everything
+ *       grow=BYTES        the file grows by so much each time, the first time as it is made; default: as
+ *                         needed, by a few chunks and then by more
  *       filter-size=BYTES allocations smaller than this are not recorded (nor their frees)
  *       start-after=NS    record nothing before this long after the process started
  *       duration=NS       record nothing later than this long after that

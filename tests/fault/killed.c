@@ -1,5 +1,5 @@
-/* killed.c FILE [THREADS]: allocate and free until killed. How many calls have returned stands in FILE,
- * one number per thread. */
+/* killed.c FILE [THREADS [CALLS]]: allocate and free until killed, or until one thread has made so many calls. How many
+ * have returned stands in FILE, one number per thread. */
 #include "gpu.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -7,13 +7,14 @@
 
 static volatile uint64_t *done;
 static CUresult (*set_current)(CUcontext);
+static uint64_t most = UINT64_MAX;
 
 static void *work(void *arg)
 {
 	long k = (long)arg;
 
 	gpu_must(set_current(gpu_context), "cuCtxSetCurrent");
-	for (;;) {
+	while (done[k * 8] < most) {
 		CUdeviceptr p = gpu_get(100 + (size_t)k);
 
 		done[k * 8]++;
@@ -29,6 +30,8 @@ int main(int argc, char **argv)
 	long threads = argc > 2 ? atol(argv[2]) : 1, i;
 	pthread_t t;
 
+	if (argc > 3)
+		most = strtoull(argv[3], NULL, 10);
 	if (fd < 0 || ftruncate(fd, 4096))
 		return 1;
 	done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
