@@ -5,6 +5,7 @@
  * the recording into the snapshot. Nothing happens if the process is being recorded already.
  */
 #include "alloc/face.h"
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -43,23 +44,49 @@ static bool find_home(char *home, size_t size)
 	return false;
 }
 
-/* In the watcher: wait for the end of the watched, then become the converter. */
-static void watch(int alive, const char *home, const char *dir, pid_t pid, const char *output)
+/* The snapshot's name for a process that the watched one forked: its process id stands before .json or .json.gz. */
+static void name_for(char *to, size_t size, const char *output, pid_t pid)
 {
-	char program[PATH_MAX], spool[PATH_MAX], byte;
+	const char *base = strrchr(output, '/'), *dot = strstr(base ? base : output, ".json");
 
-	while (read(alive, &byte, 1) > 0)
-		;
-	snprintf(program, sizeof program, "%.4000s/bin/gpumemsnap", home);
-	snprintf(spool, sizeof spool, "%.3900s/%d.0.spool", dir, (int)pid);
-	unsetenv("GPUMEMSNAP_SPOOL");
-	unsetenv("GPUMEMSNAP_OUTPUT");
+	if (!dot)
+		dot = strrchr(base ? base : output, '.');
+	if (!dot)
+		dot = output + strlen(output);
+	snprintf(to, size, "%.*s.%d%s", (int)(dot - output), output, (int)pid, dot);
+}
+
+static void convert(const char *program, const char *spool, const char *output)
+{
 	if (fork() == 0) {
 		execl(program, program, "dump", "--quiet", "--output", output, spool, (char *)NULL);
 		_exit(127);
 	}
 	wait(NULL);
 	unlink(spool);
+}
+
+/* In the watcher: wait for the end of the watched and of those it forked, then make the snapshots. */
+static void watch(int alive, const char *home, const char *dir, pid_t pid, const char *output)
+{
+	char program[PATH_MAX], spool[PATH_MAX], other[PATH_MAX], byte;
+	struct dirent *file;
+	int of, image;
+	DIR *d;
+
+	while (read(alive, &byte, 1) > 0)
+		;
+	snprintf(program, sizeof program, "%.4000s/bin/gpumemsnap", home);
+	unsetenv("GPUMEMSNAP_SPOOL");
+	unsetenv("GPUMEMSNAP_OUTPUT");
+	d = opendir(dir);
+	while (d && (file = readdir(d))) {
+		if (sscanf(file->d_name, "%d.%d.spool", &of, &image) != 2)
+			continue;
+		snprintf(spool, sizeof spool, "%.3800s/%.255s", dir, file->d_name);
+		name_for(other, sizeof other, output, of);
+		convert(program, spool, of == pid ? output : other);
+	}
 	rmdir(dir);
 	_exit(0);
 }
@@ -84,9 +111,18 @@ static bool start_watcher(const char *home, const char *dir, const char *output)
 	return child > 0 && waitpid(child, NULL, 0) == child;
 }
 
+enum { TEMPORARY_MAX = 400 }; /* the recorder takes no longer one */
+
+static const char *temporary(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && tmp[0] == '/' && strlen(tmp) < TEMPORARY_MAX - 20 ? tmp : "/tmp";
+}
+
 static void begin(const char *output)
 {
-	char home[PATH_MAX], library[PATH_MAX], dir[] = "/tmp/gpumemsnap.XXXXXX", full[PATH_MAX], cwd[PATH_MAX / 2];
+	char home[PATH_MAX], library[PATH_MAX], dir[TEMPORARY_MAX], full[PATH_MAX], cwd[PATH_MAX / 2];
 
 	if (!find_home(home, sizeof home)) {
 		fprintf(stderr, "gpumemalloc: GPUMEMSNAP_OUTPUT: gpumemsnap is not installed beside this library\n");
@@ -96,6 +132,7 @@ static void begin(const char *output)
 		snprintf(full, sizeof full, "%s", output);
 	else
 		snprintf(full, sizeof full, "%s/%.2000s", cwd, output);
+	snprintf(dir, sizeof dir, "%s/gpumemsnap.XXXXXX", temporary());
 	if (!mkdtemp(dir))
 		dir[0] = '\0';
 	if (!dir[0] || setenv("GPUMEMSNAP_SPOOL", dir, 1) || !start_watcher(home, dir, full)) {

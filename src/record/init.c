@@ -1,4 +1,5 @@
 /* init.c: when the recorder wakes, what makes it stop, and how a process's recording ends. */
+#include "record/carry.h"
 #include "record/phases.h"
 #include "record/rec.h"
 #include "record/resolve.h"
@@ -210,6 +211,7 @@ static void prepare(void)
 	ready = true;
 	began_ns = rec_now();
 	rec_options_read();
+	rec_carry_init();
 	switched_off = rec_options.off;
 	fstat(2, &stderr_at_start);
 	filter_at_start = prctl(PR_GET_SECCOMP);

@@ -69,11 +69,12 @@ sample() { "$B/samples/gma_$1"; }
 }
 
 @test "GPUMEMSNAP_OUTPUT records without gpumemsnap record" {
-	GPUMEMSNAP_OUTPUT=alone.json sample reuse
+	mkdir tmp
+	TMPDIR=$PWD/tmp GPUMEMSNAP_OUTPUT=alone.json sample reuse
 	for _ in $(seq 600); do [ -e alone.json ] && break; sleep 0.1; done
 	[ "$(gpumemsnap report -f json alone.json | jq -c '.snapshots[0].devices[0].kinds.block | [.allocs,.frees]')" = '[600,600]' ]
-	sleep 0.3
-	[ -z "$(find /tmp -maxdepth 1 -name 'gpumemsnap.??????' -newer out -user "$(id -u)" 2>/dev/null)" ]
+	for _ in $(seq 600); do [ -z "$(ls tmp)" ] && break; sleep 0.1; done
+	[ -z "$(ls tmp)" ]
 }
 
 @test "record --allocator caching serves an unchanged program from the pool" {
@@ -85,6 +86,13 @@ sample() { "$B/samples/gma_$1"; }
 	[ "$(gpumemsnap report -f json plain.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -eq 1251 ]
 	[ "$(gpumemsnap report -f json pool.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -lt 60 ]
 	[ "$(gpumemsnap whatif -f json -c '' pool.json | jq '.fidelity | .matched == .events and .events > 2000')" = true ]
+}
+
+@test "record --allocator serves a program that is given an environment of its own" {
+	gpumemsnap record --sim -q -o pool.json --allocator caching env -i "$B/samples/growth" >/dev/null
+	[ "$(gpumemsnap report -f json pool.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -lt 60 ]
+	gpumemsnap record --sim -q -o pool.json --allocator caching env -i PATH="$PATH" sh -c "'$B/samples/growth'; exit 3" >/dev/null || [ $? -eq 3 ]
+	[ "$(gpumemsnap report -f json pool.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -lt 60 ]
 }
 
 @test "record --allocator caching-async serves the stream-ordered calls too" {

@@ -147,6 +147,37 @@ writers() { # CHECK: each command that writes a file, with the file's name first
 	gpumemsnap report alone.json | grep -q 'GPU 0'
 }
 
+@test "GPUMEMSNAP_OUTPUT: a forked child has a snapshot of its own, and nothing is left in the folder for temporary files" {
+	[ -e "$B/lib/libgpumemalloc.a" ] || skip 'the allocator was not built (no CUDA headers)'
+	[[ ${MAKEFLAGS-} != *SAN=* ]] || skip 'the allocator was built with a sanitizer'
+	mkdir tmp
+	cat >forks.c <<-'C'
+	#include "gpumemalloc.h"
+	#include <stdio.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		struct gma *g = gma_for_device(0);
+		void *p;
+
+		gma_malloc(g, &p, 1000, 0);
+		if (!fork()) {
+			gma_malloc(g, &p, 1000, 0); /* from the cache */
+			_exit(0);
+		}
+		wait(NULL);
+		return 0;
+	}
+	C
+	cc -I"$BATS_TEST_DIRNAME/../../include" forks.c -L"$B/lib" -lgpumemalloc -o forks
+	TMPDIR=$PWD/tmp GPUMEMSNAP_OUTPUT=alone.json LD_LIBRARY_PATH=$B/lib:$B/lib/gpumemsnap/sim ./forks 3>&-
+	for _ in $(seq 600); do [ -e alone.json ] && [ "$(find . -name 'alone.*.json' | wc -l)" -eq 1 ] && break; sleep 0.1; done
+	gpumemsnap report -f json alone.json alone.*.json >/dev/null
+	for _ in $(seq 600); do [ -z "$(ls tmp)" ] && break; sleep 0.1; done
+	[ -z "$(ls tmp)" ]
+}
+
 @test "an old file stays where there is no present one to keep" {
 	echo older >new.json.old
 	gpumemsnap convert -o new.json solver.json

@@ -54,6 +54,11 @@ rows() {
 		test("^PyTorch.s history: 3 of its 3 segments found among the driver.s allocations, which align its clock to [0-9.]+ (us|ms)$")'
 }
 
+@test "a program that is given an environment of its own keeps its history" {
+	record env -i PATH="$PATH" PYTHONPATH="$PYTHONPATH" python3 train.py
+	[ "$(rows block.alloc | wc -l) $(rows device.alloc | wc -l)" = "51 4" ]
+}
+
 @test "Python's own lines are in the blocks' stacks" {
 	record python3 train.py
 	report snapshot.json | jq -e '.snapshots[0].devices[0].live_stacks | map(select(.bytes == 1225000 and .count == 49)) |
