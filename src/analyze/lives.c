@@ -154,16 +154,22 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+#define RECENT 12
+
 /* Addresses come back again and again: each becomes one range before anything is sorted. */
 static struct range *longest_at_each(const struct lives *l, size_t *n)
 {
+	struct range recent[1 << RECENT] = {0}, *v = NULL; /* what most are no news to */
 	struct map64 place = {0};
-	struct range *v = NULL;
 	size_t cap = 0;
 	bool fresh;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct life *a = &l->v[i];
+		struct range *r = &recent[a->addr * 0x9fb21c651e98df25ull >> (64 - RECENT)];
+		if (r->addr == a->addr && r->size >= a->size)
+			continue;
+		*r = (struct range){a->addr, a->size};
 		uint32_t *k = map64_put(&place, a->addr, &fresh);
 		if (fresh) {
 			*k = (uint32_t)*n;

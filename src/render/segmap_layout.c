@@ -22,7 +22,7 @@
 #define STRIP  17
 #define PLOT   560  /* height of the plot */
 #define RANGE  4    /* and what it grows by with every range, if they are many */
-#define TALL   1500 /* up to here */
+#define TALL   1000 /* up to here */
 
 struct plan {
 	const struct timeline_picture *t;
