@@ -106,39 +106,58 @@ static size_t count_allocs(const struct columns *c, const uint8_t role[256])
 	return n;
 }
 
-static void find_blocks(struct lives *l, const struct model *m, uint8_t device)
+static struct life life_of(const struct model *m, size_t row)
 {
 	const struct columns *c = &m->ev;
+	uint64_t size = model_block_size(m, row);
+
+	size = size == MODEL_UNKNOWN ? c->size[row] : size;
+	size = size > UINT64_MAX - c->addr[row] ? UINT64_MAX - c->addr[row] : size;
+	return (struct life){c->addr[row], size, (uint32_t)row, c->peer[row]};
+}
+
+static enum gms_level find_roles(const struct model *m, uint8_t device, uint8_t role[256])
+{
 	enum gms_level level = live_level(m, device);
-	uint8_t role[256];
 
 	live_roles(level, role);
 	for (unsigned op = 0; op < 256; op++)
 		if (role[op] == LIVE_ALLOC && gms_kind_info[GMS_OP_KIND(op)].space != GMS_VA)
 			role[op] = LIVE_NONE;
-	if (l->at == ALL) /* in one go: growing costs more than filling */
-		l->v = mem_alloc((l->cap = count_allocs(c, role) + 1) * sizeof *l->v);
+	return level;
+}
+
+/* Without a branch: whether a row allocates cannot be foretold, and asking costs more than writing in vain.
+ */
+void lives_blocks(struct lives *l, const struct model *m, uint8_t device)
+{
+	const struct columns *c = &m->ev;
+	uint8_t role[256];
+	enum gms_level level = find_roles(m, device, role);
+
+	*l = (struct lives){.at = ALL};
+	l->v = mem_alloc((l->cap = count_allocs(c, role) + 1) * sizeof *l->v);
 	for (size_t row = 0; row < c->n; row++) {
-		if (role[c->op[row]] != LIVE_ALLOC || c->device[row] != device)
-			continue;
-		uint64_t block = model_block_size(m, row);
-		add(l, c->addr[row], block == MODEL_UNKNOWN ? c->size[row] : block, (uint32_t)row, c->peer[row]);
+		l->v[l->n] = life_of(m, row);
+		l->n += (role[c->op[row]] == LIVE_ALLOC) & (c->device[row] == device) & (l->v[l->n].size > 0);
 	}
 	if (level == GMS_DRIVER)
 		add_mapped(l, m, device, GMS_K_PHYSICAL);
 }
 
-void lives_blocks(struct lives *l, const struct model *m, uint8_t device)
-{
-	*l = (struct lives){.at = ALL};
-	find_blocks(l, m, device);
-}
-
 void lives_blocks_at(struct lives *l, const struct model *m, uint8_t device, size_t row)
 {
+	uint8_t role[256];
+	enum gms_level level = find_roles(m, device, role);
+
 	*l = (struct lives){.at = row};
-	if (row != SIZE_MAX)
-		find_blocks(l, m, device);
+	for (size_t r = 0; row != SIZE_MAX && r <= row && r < m->ev.n; r++)
+		if (m->ev.peer[r] > row && role[m->ev.op[r]] == LIVE_ALLOC && m->ev.device[r] == device) {
+			struct life life = life_of(m, r);
+			add(l, life.addr, life.size, life.begin, life.end);
+		}
+	if (level == GMS_DRIVER && row != SIZE_MAX)
+		add_mapped(l, m, device, GMS_K_PHYSICAL);
 }
 
 void lives_free(struct lives *l)
