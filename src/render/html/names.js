@@ -104,6 +104,13 @@ function elide(ctx, text, room) {
   return n < 3 ? '' : keep(n);
 }
 
+// A stack's name that fits: its caller is shortened first.
+function elideName(ctx, name, room) {
+  const [inner, own] = name.split(' ← '), begin = inner + ' ← ';
+  const rest = own && ctx.measureText(name).width > room && elide(ctx, own, room - ctx.measureText(begin).width);
+  return rest ? begin + rest : elide(ctx, name, room) || name;
+}
+
 const FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 // A canvas at the screen's resolution; drawing is in CSS pixels.
 function prepare(canvas, height) {

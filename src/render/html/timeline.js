@@ -93,7 +93,7 @@ class Timeline {
     const page = cssColour('--page'), solid = new Uint32Array(cols.m), pale = new Uint32Array(cols.m);
     for (let i = 0; i < cols.m; i++) {
       const colour = this.lit >= 0 && this.lit !== i ? mixHex(b.colour(i), page, .7) : b.colour(i);
-      solid[i] = pixelOf(colour); pale[i] = pixelOf(mixHex(colour, page, .55));
+      solid[i] = pixelOf(colour); pale[i] = pixelOf(mixHex(colour, page, .4));
     }
     const back = pixelOf(page), grid = pixelOf(cssColour('--faint')), step = roundStep(this.max, Math.max(2, this.h / 40 | 0), true);
     this.image((px, w, h) => {
@@ -296,8 +296,10 @@ class Timeline {
     return image;
   }
   legend() {
+    const ctx = this.canvas.getContext('2d'), room = byId('legend').clientWidth - 44;
+    ctx.font = FONT;
     const entry = (i, b) => {
-      const button = el('button', { type: 'button', title: b.name }, el('i'), el('b', { textContent: b.name }), el('small', { textContent: `${bytesText(b.atPeak)} ${atPeak(this.file)}` }));
+      const button = el('button', { type: 'button', title: b.name }, el('i'), el('b', { textContent: elideName(ctx, b.name, room) }), el('small', { textContent: `${bytesText(b.atPeak)} ${atPeak(this.file)}` }));
       button.dataset.band = i;
       button.firstChild.style.background = this.mode === 'places' ? this.placeColour(i) : this.bands.colour(i);
       const light = band => () => { this.lit = band; this.draw(); };
