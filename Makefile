@@ -23,7 +23,7 @@ WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 SAMEPATH := -ffile-prefix-map=$(CURDIR)=.
 BASE     := -std=gnu11 -D_GNU_SOURCE -DGPUMEMSNAP_VERSION='"$(VERSION)"' -Isrc -Iinclude $(WARN) $(CFLAGS) $(SAMEPATH) -MMD -MP
 CLI_FLAGS   = $(BASE) $(SANFLAGS) $(DEP_CFLAGS) $(CLI_EXTRA)
-GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
+GUEST_FLAGS = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-tree-slp-vectorize
 LIB_FLAGS   = $(BASE) $(CUDA_CFLAGS) -fPIC -fvisibility=hidden
 
 # --- what there is -------------------------------------------------------------------------

@@ -13,7 +13,7 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 	enum gms_action action = GMS_OP_ACTION(e->op);
 	enum rec_mode mode = rec_mode();
 	struct rec_event ev = {.op = e->op, .addr = e->addr, .size = e->size};
-	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX;
+	uint64_t now, free = UINT64_MAX, total = UINT64_MAX;
 	struct rec_site site = e->pc ? (struct rec_site){e->pc, e->frame, *(const void *const *)e->frame} : REC_SITE;
 	struct rec_lane *lane;
 	uint32_t stack = 0;
@@ -21,11 +21,12 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 
 	if (mode == REC_NOTHING || (mode == REC_FREES && !ends(action)))
 		return;
-	if (action == GMS_A_FAIL)
-		rec_memory_info(&free, &total);
 	lane = rec_begin(site, &saved);
 	if (!lane)
 		return;
+	now = rec_clock_now(&lane->clock);
+	if (action == GMS_A_FAIL)
+		rec_memory_info(&free, &total);
 	rec_device(lane, &ev.context);
 	ev.device = e->device;
 	ev.stream = e->stream ? rec_stream(lane, e->stream, e->device) : 0;

@@ -1,68 +1,110 @@
 /* hook.c: from "a call got or gave back memory" to events. */
 #include "record/hook.h"
 
-/* Device, stream, pool and context of the event; returns the pool's handle. */
-static uint64_t place(struct rec_lane *lane, const struct rec_about *a, struct rec_event *ev)
+/* Device, stream, pool and context of an event, and the pool's handle. */
+static void look_up(struct rec_lane *lane, const struct rec_about *a, struct rec_place *p)
 {
-	uint64_t pool = a->pool;
-
-	ev->device = rec_device(lane, &ev->context);
+	*p = (struct rec_place){.stream = a->stream,
+				.pool = a->pool,
+				.pool_taken = a->pool,
+				.generation = __atomic_load_n(&rec_generation, __ATOMIC_ACQUIRE)};
+	p->device = rec_device(lane, &p->context);
 	if (a->stream_ordered) {
-		ev->stream = rec_stream(lane, a->stream, ev->device);
-		if (ev->stream)
-			ev->device = rec_stream_device(ev->stream);
-		if (!pool && a->size)
-			pool = rec_current_pool(ev->device);
-		ev->pool = rec_pool(lane, pool, ev->device);
+		p->stream_number = rec_stream(lane, a->stream, p->device);
+		if (p->stream_number)
+			p->device = rec_stream_device(p->stream_number);
+		if (!a->pool && a->size)
+			p->pool_taken = rec_current_pool(p->device);
+		p->pool_number = rec_pool(lane, p->pool_taken, p->device);
 		if (a->pool)
-			ev->device = rec_pool_device(ev->pool);
+			p->device = rec_pool_device(p->pool_number);
 	}
 	if (a->on_host)
-		ev->device = REC_NO_DEVICE;
+		p->device = REC_NO_DEVICE;
 	else if (a->known_device)
-		ev->device = a->device;
+		p->device = a->device;
 	if (a->kind == GMS_K_CONTEXT) /* its own, not the current one */
-		ev->context = rec_context(lane, a->addr, ev->device);
+		p->context = rec_context(lane, a->addr, p->device);
 	else if (a->kind == GMS_K_POOL)
-		ev->pool = rec_pool(lane, pool, ev->device);
-	return pool;
+		p->pool_number = rec_pool(lane, p->pool_taken, p->device);
+}
+
+/* The same, remembered where calls are many and alike. The result holds until the next one. */
+static struct rec_place *place(struct rec_lane *lane, const struct rec_about *a, struct rec_place *once)
+{
+	enum rec_place_kind kind = a->pool ? REC_TAKING_FROM_POOL : a->size ? REC_TAKING : REC_GIVING;
+	struct rec_place *p = a->stream_ordered ? &lane->place[kind] : once;
+
+	if (p == once || p->generation != __atomic_load_n(&rec_generation, __ATOMIC_RELAXED) ||
+	    p->stream != a->stream || p->pool != a->pool)
+		look_up(lane, a, p);
+	return p;
 }
 
 /* The first allocation, and one from time to time, brings a look at what the device and the pool hold; it
  * stands behind the allocation, which it includes. The driver tells only of the current device. */
-static void samples(struct rec_lane *lane, const struct rec_event *ev, uint64_t pool, uint64_t now)
+static void samples(struct rec_lane *lane, struct rec_place *p, uint64_t now)
 {
-	if (ev->device < REC_DEVICES && ev->device == lane->thread->device &&
-	    (!rec_sampled_ns[ev->device] || rec_due(now, rec_sampled_ns[ev->device], rec_options.sample)))
-		rec_sample(lane, ev->device, now);
-	if (ev->pool && pool)
-		rec_pool_sample(lane, pool, ev->pool, ev->device, now);
+	if (p->samples_ns && !rec_due(now, p->samples_ns, rec_options.sample / 8))
+		return;
+	p->samples_ns = now;
+	if (p->device < REC_DEVICES && p->device == lane->thread->device &&
+	    (!rec_sampled_ns[p->device] || rec_due(now, rec_sampled_ns[p->device], rec_options.sample)))
+		rec_sample(lane, p->device, now);
+	if (p->pool_number && p->pool_taken)
+		rec_pool_sample(lane, p->pool_taken, p->pool_number, p->device, now);
 }
 
-static void put(struct rec_site site, enum gms_action action, const struct rec_about *a, CUresult r, bool with_stack,
+static inline struct rec_event event_of(enum gms_action action, const struct rec_about *a, const struct rec_place *p)
+{
+	return (struct rec_event){.op = GMS_OP(a->kind, action),
+				  .device = p->device,
+				  .stream = p->stream_number,
+				  .pool = p->pool_number,
+				  .context = p->context,
+				  .addr = a->addr,
+				  .size = a->size};
+}
+
+static void put(const struct rec_site *site, enum gms_action action, const struct rec_about *a, bool with_stack,
 		bool off)
 {
-	struct rec_event ev = {.op = GMS_OP(a->kind, action), .addr = a->addr, .size = a->size};
-	uint64_t now = rec_now(), free = UINT64_MAX, total = UINT64_MAX, pool;
+	struct rec_place once, *p;
+	struct rec_event ev;
 	struct rec_lane *lane;
-	uint32_t stack;
+	uint64_t now;
 	int saved;
 
-	if (action == GMS_A_FAIL)
-		rec_memory_info(&free, &total);
-	lane = rec_begin(site, &saved);
+	lane = rec_begin(*site, &saved);
 	if (!lane)
 		return;
-	pool = place(lane, a, &ev);
-	if (ev.device != lane->thread->device)
-		free = total = UINT64_MAX; /* they are the current device's */
-	stack = with_stack ? rec_stack(lane, site) : 0;
-	if (action == GMS_A_FAIL)
-		rec_put_fail(lane, &ev, now, stack, (int)r, free, total);
-	else
-		rec_put(lane, &ev, now, stack, off);
+	now = rec_clock_now(&lane->clock);
+	p = place(lane, a, &once);
+	ev = event_of(action, a, p);
+	rec_put(lane, &ev, now, with_stack ? rec_stack(lane, *site) : 0, off);
 	if (action == GMS_A_ALLOC && a->kind != GMS_K_POOL) /* a new pool has nothing yet */
-		samples(lane, &ev, pool, now);
+		samples(lane, p, now);
+	rec_end(lane, saved);
+}
+
+static void put_fail(const struct rec_site *site, CUresult r, const struct rec_about *a)
+{
+	uint64_t now, free = UINT64_MAX, total = UINT64_MAX;
+	struct rec_place once, *p;
+	struct rec_event ev;
+	struct rec_lane *lane;
+	int saved;
+
+	lane = rec_begin(*site, &saved);
+	if (!lane)
+		return;
+	now = rec_clock_now(&lane->clock);
+	p = place(lane, a, &once);
+	if (p->device == lane->thread->device) /* the driver tells of the current one */
+		rec_memory_info(&free, &total);
+	ev = event_of(GMS_A_FAIL, a, p);
+	ev.addr = 0;
+	rec_put_fail(lane, &ev, now, rec_options.stack_alloc ? rec_stack(lane, *site) : 0, (int)r, free, total);
 	rec_end(lane, saved);
 }
 
@@ -74,34 +116,34 @@ static bool filtered(const struct rec_about *a)
 	return true;
 }
 
-void rec_got(struct rec_site site, CUresult r, struct rec_about a)
+void rec_put_got(const struct rec_site *site, CUresult r, const struct rec_about *a)
 {
-	if (rec_mode() != REC_ALL)
+	if (__builtin_expect(r != CUDA_SUCCESS, 0)) {
+		put_fail(site, r, a);
 		return;
-	if (r != CUDA_SUCCESS)
-		a.addr = 0;
-	else if (!a.addr) /* a request for nothing was granted */
+	}
+	if (!a->addr || /* a request for nothing was granted */
+	    (a->stream_ordered && __builtin_expect(__atomic_load_n(&rec_any_capture, __ATOMIC_RELAXED), 0) &&
+	     rec_captured_alloc(a->stream, a->addr)) ||
+	    filtered(a))
 		return;
-	else if (a.stream_ordered && rec_captured_alloc(a.stream, a.addr))
-		return;
-	else if (filtered(&a))
-		return;
-	put(site, r == CUDA_SUCCESS ? GMS_A_ALLOC : GMS_A_FAIL, &a, r, rec_options.stack_alloc, false);
+	put(site, GMS_A_ALLOC, a, rec_options.stack_alloc, false);
 }
 
-void rec_giving(struct rec_site site, struct rec_about a)
+void rec_put_giving(const struct rec_site *site, const struct rec_about *a)
 {
 	enum rec_mode mode = rec_mode();
 
-	if (mode == REC_ALL)
-		put(site, GMS_A_FREE, &a, CUDA_SUCCESS, rec_options.stack_free, false);
+	if (__builtin_expect(mode == REC_ALL, 1))
+		put(site, GMS_A_FREE, a, rec_options.stack_free, false);
 	else if (mode == REC_FREES)
-		put(site, GMS_A_FREE, &a, CUDA_SUCCESS, false, true);
+		put(site, GMS_A_FREE, a, false, true);
 }
 
-bool rec_returning(struct rec_site site, struct rec_about *a)
+/* What is left to tell of such an address is told by the caller. */
+bool rec_returning_borrowed(const struct rec_site *site, struct rec_about *a)
 {
-	if (a->stream_ordered && rec_captured_free(a->stream))
+	if (a->stream_ordered && __atomic_load_n(&rec_any_capture, __ATOMIC_RELAXED) && rec_capturing(a->stream))
 		return false;
 	switch (rec_give_back(a->addr)) {
 	case REC_GRAPH:
@@ -109,7 +151,7 @@ bool rec_returning(struct rec_site site, struct rec_about *a)
 		return false;
 	case REC_VIEW:
 		a->kind = GMS_K_IMPORTED;
-		rec_note(site, GMS_A_UNMAP, *a);
+		rec_note(*site, GMS_A_UNMAP, *a);
 		return false;
 	case REC_IMPORTED:
 		a->kind = GMS_K_IMPORTED;
@@ -117,24 +159,18 @@ bool rec_returning(struct rec_site site, struct rec_about *a)
 	case REC_OWN:
 		break;
 	}
-	rec_giving(site, *a);
 	return true;
 }
 
-/* A driver that is shutting down refuses every free, but the memory is gone all the same. */
-void rec_gave(struct rec_site site, CUresult r, struct rec_about a)
+void rec_put_refused(const struct rec_site *site, const struct rec_about *a)
 {
-	enum rec_mode mode;
+	enum rec_mode mode = rec_mode();
 
-	if (r == CUDA_SUCCESS || r == CUDA_ERROR_DEINITIALIZED)
-		return;
-	mode = rec_mode();
 	if (mode != REC_NOTHING)
-		put(site, GMS_A_OTHER, &a, CUDA_SUCCESS, mode == REC_ALL && rec_options.stack_free, mode != REC_ALL);
+		put(site, GMS_A_OTHER, a, mode == REC_ALL && rec_options.stack_free, mode != REC_ALL);
 }
 
-void rec_note(struct rec_site site, enum gms_action action, struct rec_about a)
+void rec_put_note(const struct rec_site *site, enum gms_action action, const struct rec_about *a)
 {
-	if (rec_mode() == REC_ALL)
-		put(site, action, &a, CUDA_SUCCESS, rec_options.stack_alloc, false);
+	put(site, action, a, rec_options.stack_alloc, false);
 }

@@ -25,13 +25,34 @@ struct rec_about {
 	uint8_t device;	  /* if known_device */
 };
 
-void rec_got(struct rec_site site, CUresult r, struct rec_about a); /* alloc, or fail if r says so */
-void rec_giving(struct rec_site site, struct rec_about a);	    /* free: about to be called */
-void rec_gave(struct rec_site site, CUresult r, struct rec_about a); /* … and what came of it */
-/* The free of a function that also takes borrowed addresses: false if there is nothing to tell. */
-bool rec_returning(struct rec_site site, struct rec_about *a);
+void rec_put_got(const struct rec_site *site, CUresult r, const struct rec_about *a);
+void rec_put_giving(const struct rec_site *site, const struct rec_about *a);
+void rec_put_refused(const struct rec_site *site, const struct rec_about *a);
+void rec_put_note(const struct rec_site *site, enum gms_action action, const struct rec_about *a);
+
+/* alloc, or fail if r says so */
+static inline void rec_got(struct rec_site site, CUresult r, struct rec_about a)
+{
+	if (rec_mode() == REC_ALL)
+		rec_put_got(&site, r, &a);
+}
+/* free: about to be called */
+static inline void rec_giving(struct rec_site site, struct rec_about a)
+{
+	rec_put_giving(&site, &a);
+}
+/* … and what came of it. A driver that is shutting down refuses every free, but the memory is gone all the same. */
+static inline void rec_gave(struct rec_site site, CUresult r, struct rec_about a)
+{
+	if (__builtin_expect(r != CUDA_SUCCESS, 0) && r != CUDA_ERROR_DEINITIALIZED)
+		rec_put_refused(&site, &a);
+}
 /* Any other action: map, unmap, info. */
-void rec_note(struct rec_site site, enum gms_action action, struct rec_about a);
+static inline void rec_note(struct rec_site site, enum gms_action action, struct rec_about a)
+{
+	if (rec_mode() == REC_ALL)
+		rec_put_note(&site, action, &a);
+}
 
 #define STREAM(s)	     ((uint64_t)(uintptr_t)(s))
 #define PER_THREAD_STREAM(s) ((s) ? (uint64_t)(uintptr_t)(s) : 2) /* what 0 means to the _ptsz functions */
@@ -49,12 +70,27 @@ enum rec_loan {
 	REC_GRAPH,	/* an allocation node of a graph */
 	REC_STILL_OPEN, /* opened more often than given back */
 };
+extern uint32_t rec_borrowed; /* how many there are: nearly always 0 */
 void rec_borrow(uint64_t addr, enum rec_loan loan, bool *first);
 enum rec_loan rec_give_back(uint64_t addr); /* what it was; forgotten with the last */
 
 /* hook_graph.c: a stream that is being captured gets nodes, not memory */
+extern bool rec_any_capture; /* some stream was ever captured */
 bool rec_captured_alloc(uint64_t stream, uint64_t addr);
-bool rec_captured_free(uint64_t stream);
+bool rec_capturing(uint64_t stream);
+
+/* The free of a function that also takes borrowed addresses: false if there is nothing to tell. */
+bool rec_returning_borrowed(const struct rec_site *site, struct rec_about *a);
+static inline bool rec_returning(struct rec_site site, struct rec_about *a)
+{
+	if (__builtin_expect(__atomic_load_n(&rec_any_capture, __ATOMIC_RELAXED) ||
+				     __atomic_load_n(&rec_borrowed, __ATOMIC_RELAXED),
+			     0) &&
+	    !rec_returning_borrowed(&site, a))
+		return false;
+	rec_put_giving(&site, a);
+	return true;
+}
 
 /* serve.c: an allocator in this process may answer instead of the driver */
 extern const struct gms_served *rec_served;

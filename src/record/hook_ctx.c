@@ -4,16 +4,10 @@
 #include "record/hook.h"
 #include <stdlib.h>
 
-/* Changes whenever any thread's idea of its current context may be wrong. */
-uint32_t rec_ctx_generation = 1;
+uint32_t rec_generation = 1;
 uint64_t rec_sampled_ns[REC_DEVICES];
 static bool described[REC_DEVICES];
 static uint64_t primary[REC_DEVICES]; /* handle of the device's primary context, 0 = not retained here */
-
-static void all_stale(void)
-{
-	__atomic_add_fetch(&rec_ctx_generation, 1, __ATOMIC_RELAXED);
-}
 
 void rec_contexts_forked(void)
 {
@@ -23,7 +17,7 @@ void rec_contexts_forked(void)
 		rec_sampled_ns[d] = primary[d] = 0;
 		described[d] = false;
 	}
-	all_stale();
+	rec_forget_places();
 }
 
 /* --- the device's own numbers ------------------------------------------------------------------------ */
@@ -77,7 +71,7 @@ static void describe(struct rec_lane *lane, uint8_t device)
 static uint8_t look_up(struct rec_lane *lane)
 {
 	struct rec_thread *t = lane->thread;
-	uint32_t generation = __atomic_load_n(&rec_ctx_generation, __ATOMIC_RELAXED);
+	uint32_t generation = __atomic_load_n(&rec_generation, __ATOMIC_RELAXED);
 	CUcontext ctx = NULL;
 	CUdevice device;
 
@@ -100,7 +94,7 @@ uint8_t rec_device(struct rec_lane *lane, uint16_t *context)
 	const struct rec_thread *t = lane->thread;
 	uint8_t device;
 
-	if (__builtin_expect(t->ctx_generation == __atomic_load_n(&rec_ctx_generation, __ATOMIC_RELAXED), 1))
+	if (__builtin_expect(t->ctx_generation == __atomic_load_n(&rec_generation, __ATOMIC_RELAXED), 1))
 		device = t->device;
 	else
 		device = look_up(lane);
@@ -192,7 +186,7 @@ static CUresult destroy(struct rec_site site, CUresult (*real)(CUcontext), CUcon
 	if (r == CUDA_SUCCESS)
 		rec_context_forget((uintptr_t)ctx);
 	rec_thread_context_stale();
-	all_stale();
+	rec_forget_places();
 	rec_gave(site, r, a);
 	return r;
 }
@@ -233,7 +227,7 @@ static void primary_gone(struct rec_site site, CUdevice device, bool reset)
 	if (rec_served)
 		rec_served->reset(device);
 	handle = __atomic_exchange_n(&primary[device], 0, __ATOMIC_RELAXED);
-	all_stale();
+	rec_forget_places();
 	if (!handle)
 		return;
 	rec_giving(site, about(handle, device));

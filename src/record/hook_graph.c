@@ -6,7 +6,7 @@
  */
 #include "record/hook.h"
 
-static bool any_capture;     /* some stream was ever captured */
+bool rec_any_capture;
 static bool any_graph_memory; /* some graph has memory of its own */
 static uint64_t sampled_ns[REC_DEVICES];
 
@@ -93,7 +93,7 @@ HOOK cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *depe
 #define BEGIN_CAPTURE(symbol, parameters, arguments)                                                         \
 	HOOK symbol parameters                                                                               \
 	{                                                                                                    \
-		__atomic_store_n(&any_capture, true, __ATOMIC_RELAXED);                                      \
+		__atomic_store_n(&rec_any_capture, true, __ATOMIC_RELAXED);                                      \
 		return REAL(symbol) arguments;                                                               \
 	}
 #define TO_GRAPH                                                                                             \
@@ -107,7 +107,7 @@ BEGIN_CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH, (s, g, d, e, n, m))
 BEGIN_CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH, (s, g, d, e, n, m))
 #endif
 
-static bool capturing(uint64_t stream)
+bool rec_capturing(uint64_t stream)
 {
 	CUstreamCaptureStatus status;
 
@@ -118,15 +118,10 @@ static bool capturing(uint64_t stream)
 
 bool rec_captured_alloc(uint64_t stream, uint64_t addr)
 {
-	if (__builtin_expect(!__atomic_load_n(&any_capture, __ATOMIC_RELAXED), 1) || !capturing(stream))
+	if (!rec_capturing(stream))
 		return false;
 	node_address(addr);
 	return true;
-}
-
-bool rec_captured_free(uint64_t stream)
-{
-	return __builtin_expect(__atomic_load_n(&any_capture, __ATOMIC_RELAXED), 0) && capturing(stream);
 }
 
 /* --- running ------------------------------------------------------------------------------------------------ */

@@ -27,6 +27,7 @@ static void pools_changed(void)
 
 	for (d = 0; d < REC_DEVICES; d++)
 		__atomic_store_n(&current_pool[d], 0, __ATOMIC_RELAXED);
+	rec_forget_places();
 }
 
 /* What a pool holds, as a POOL.info event, at most so often. Pools change faster than the device. */

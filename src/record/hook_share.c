@@ -2,14 +2,14 @@
  * imported and never added to the owner's bytes.
  *
  * Such addresses are given back by the ordinary functions (cuMemFree, cuMemFreeAsync, …): "borrowed"
- * remembers them, so that the hooks of those can tell (rec_borrowed).
+ * remembers them, so that the hooks of those can tell.
  */
 #include "record/hook.h"
 #include "record/map.h"
 
 static struct rec_map borrowed; /* by address: kind = enum rec_loan, count = how often opened */
 static struct rec_lock lock;
-static uint32_t n_borrowed; /* read without the lock: nearly always 0 */
+uint32_t rec_borrowed;
 
 void rec_borrow(uint64_t addr, enum rec_loan loan, bool *first)
 {
@@ -21,7 +21,7 @@ void rec_borrow(uint64_t addr, enum rec_loan loan, bool *first)
 		*first = e->count++ == 0;
 		e->kind = (uint8_t)loan;
 	}
-	__atomic_store_n(&n_borrowed, (uint32_t)borrowed.n, __ATOMIC_RELEASE);
+	__atomic_store_n(&rec_borrowed, (uint32_t)borrowed.n, __ATOMIC_RELEASE);
 	rec_unlock(&lock);
 }
 
@@ -30,7 +30,7 @@ enum rec_loan rec_give_back(uint64_t addr)
 	enum rec_loan loan = REC_OWN;
 	struct rec_map_entry *e;
 
-	if (__builtin_expect(!__atomic_load_n(&n_borrowed, __ATOMIC_RELAXED), 1))
+	if (__builtin_expect(!__atomic_load_n(&rec_borrowed, __ATOMIC_RELAXED), 1))
 		return REC_OWN;
 	rec_lock(&lock, NULL);
 	e = rec_map_find(&borrowed, addr);
@@ -39,7 +39,7 @@ enum rec_loan rec_give_back(uint64_t addr)
 		if (--e->count == 0)
 			rec_map_take(&borrowed, addr);
 	}
-	__atomic_store_n(&n_borrowed, (uint32_t)borrowed.n, __ATOMIC_RELEASE);
+	__atomic_store_n(&rec_borrowed, (uint32_t)borrowed.n, __ATOMIC_RELEASE);
 	rec_unlock(&lock);
 	return loan;
 }
@@ -47,7 +47,7 @@ enum rec_loan rec_give_back(uint64_t addr)
 void rec_share_forked(void)
 {
 	rec_map_clear(&borrowed);
-	n_borrowed = 0;
+	rec_borrowed = 0;
 	lock.owner = 0;
 }
 

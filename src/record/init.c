@@ -27,14 +27,6 @@ static struct stat stderr_at_start;
 static int filter_at_start; /* of system calls: a container's, say */
 
 /* --- small things --------------------------------------------------------------------------------- */
-uint64_t rec_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int rec_open(const char *path, int flags)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -113,6 +105,7 @@ static void set_state(enum rec_state state)
 
 static void forget_parent(void)
 {
+	rec_clock_forked();
 	rec_spool_forget();
 	rec_threads_forked();
 	rec_tables_forked();
@@ -223,6 +216,7 @@ static void prepare(void)
 		rec_page = page;
 	/* The wiped page misses a lock that another thread held at the fork; and not every kernel wipes. */
 	pthread_atfork(NULL, NULL, forked_unseen);
+	rec_clock_init();
 	rec_threads_init();
 	rec_stacks_init();
 	rec_trigger_init();

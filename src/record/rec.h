@@ -61,11 +61,36 @@ void rec_quick_exit(void);
 void rec_switch(bool on);		       /* gms_record() */
 bool rec_confined(void); /* has the program forbidden itself system calls since it started? */
 void rec_term_due(void);		       /* term.c: a SIGTERM that was put off comes now */
-uint64_t rec_now(void);
 /* Is it time for another look, after one at `last`? (Now may be a little before that.) */
 static inline bool rec_due(uint64_t now, uint64_t last, uint64_t every)
 {
 	return !last || (every && (int64_t)(now - last) >= (int64_t)every);
+}
+
+/* --- time (clock.c) ------------------------------------------------------------------------- */
+#if defined __x86_64__ && !defined REC_COUNTER /* its test has one of its own */
+#define REC_COUNTER __builtin_ia32_rdtsc
+#endif
+/* The system's clock and the processor's count at one moment. */
+struct rec_clock {
+	uint64_t count, ns;
+	uint64_t rate;	/* ns of 2^32 counts */
+	uint32_t valid; /* counts for which this holds; 0 = look anew */
+};
+void rec_clock_init(void);
+void rec_clock_forked(void);
+uint64_t rec_now(void); /* CLOCK_MONOTONIC, ns */
+uint64_t rec_clock_look(struct rec_clock *c);
+/* The same time as rec_now(), cheaper where there are many events. */
+static inline uint64_t rec_clock_now(struct rec_clock *c)
+{
+#ifdef REC_COUNTER
+	uint64_t counts = REC_COUNTER() - c->count;
+
+	if (__builtin_expect(counts < c->valid, 1))
+		return c->ns + (counts * c->rate >> 32);
+#endif
+	return rec_clock_look(c);
 }
 
 /* --- options (config.c) ------------------------------------------------------------------- */
@@ -102,12 +127,24 @@ struct rec_walk {
 	bool ended;
 	struct rec_step step[REC_WALK_MAX];
 };
+/* Where a stream-ordered call takes place, as it was last looked up. */
+struct rec_place {
+	uint32_t generation; /* holds while rec_generation is the same */
+	uint16_t stream_number, pool_number, context;
+	uint8_t device;
+	uint64_t stream, pool; /* handles, as the call had them */
+	uint64_t pool_taken;   /* … the pool's, or the device's */
+	uint64_t samples_ns;   /* time of the last look whether samples are due */
+};
+enum rec_place_kind { REC_GIVING, REC_TAKING, REC_TAKING_FROM_POOL, REC_PLACES };
 struct rec_lane {
 	struct rec_thread *thread;
 	uint8_t *at, *end;	   /* free room of the chunk */
 	struct spool_chunk *chunk; /* NULL before the first event */
 	uint64_t last_ns;	   /* of the last event there */
 	const void *frame;	   /* stack address of the call being recorded */
+	struct rec_clock clock;
+	struct rec_place place[REC_PLACES];
 	bool nested, unwinding;
 	uint64_t word[SPOOL_DEPTH_MAX + 16 + 3 * REC_PY_DEPTH]; /* of the stack being taken */
 	const struct rec_step *steps; /* of that stack, from `sp` on; NULL if libunwind took it */
@@ -119,7 +156,8 @@ struct rec_thread {
 	uint32_t busy; /* how many lanes are in use now */
 	uint32_t index;
 	pid_t tid;
-	/* the current context as last seen: valid while generation is rec_ctx_generation */
+	int *error; /* where errno is */
+	/* the current context as last seen: valid while generation is rec_generation */
 	uint32_t ctx_generation;
 	uint16_t context;
 	uint8_t device;
@@ -139,8 +177,31 @@ struct rec_site {
 
 /* Begin to record in this thread; NULL if it cannot be (counted as dropped). errno is kept between
  * begin and end. Never call the driver's hooked functions or return to the program in between. */
-struct rec_lane *rec_begin(struct rec_site site, int *saved_errno);
-void rec_end(struct rec_lane *lane, int saved_errno);
+extern __thread struct rec_thread *rec_self;
+struct rec_lane *rec_begin_slow(const void *frame, int *saved_errno);
+static inline struct rec_lane *rec_begin(struct rec_site site, int *saved_errno)
+{
+	struct rec_thread *t = rec_self;
+	struct rec_lane *lane;
+
+	if (__builtin_expect(!t || t->busy, 0))
+		return rec_begin_slow(site.frame, saved_errno);
+	*saved_errno = *t->error;
+	lane = &t->lane[0];
+	lane->frame = site.frame;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return lane;
+}
+static inline void rec_end(struct rec_lane *lane, int saved_errno)
+{
+	struct rec_thread *t = lane->thread;
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = lane->nested;
+	*t->error = saved_errno;
+}
 void rec_thread_context_stale(void); /* this thread's current context is to be looked up again */
 void rec_threads_init(void);
 void rec_threads_forked(void);
@@ -175,7 +236,11 @@ void rec_release_chunk(struct rec_lane *lane); /* the thread ends: another may g
 void rec_abandon_chunk(struct rec_lane *lane); /* nobody will write there any more */
 
 /* --- contexts (hook_ctx.c) ------------------------------------------------------------------ */
-extern uint32_t rec_ctx_generation;
+extern uint32_t rec_generation; /* another one: what threads remember of contexts, streams and pools is not so any more */
+static inline void rec_forget_places(void)
+{
+	__atomic_add_fetch(&rec_generation, 1, __ATOMIC_RELAXED);
+}
 void rec_contexts_forked(void);
 void rec_vmm_forked(void);
 void rec_share_forked(void);
@@ -243,8 +308,42 @@ struct rec_event {
 	uint16_t stream, pool, context;
 	uint64_t addr, size;
 };
-uint64_t rec_stamp(struct rec_lane *lane, uint64_t t_ns); /* times of a chunk never run backwards */
-void rec_put(struct rec_lane *lane, const struct rec_event *ev, uint64_t t_ns, uint32_t stack, bool off);
+void rec_dropped(void); /* one is not recorded */
+/* Times of a chunk never run backwards, also where a chunk came from another thread. */
+static inline uint64_t rec_stamp(struct rec_lane *lane, uint64_t t_ns)
+{
+	if (t_ns < lane->last_ns)
+		t_ns = lane->last_ns;
+	lane->last_ns = t_ns;
+	return t_ns;
+}
+static inline void rec_fill(struct rec_lane *lane, struct spool_event *e, const struct rec_event *ev, uint64_t t_ns,
+			    uint32_t stack)
+{
+	e->t_ns = rec_stamp(lane, t_ns);
+	e->addr = ev->addr;
+	e->size = ev->size;
+	e->stack = stack;
+	e->pool = ev->pool;
+	e->context = ev->context;
+}
+static inline void rec_put(struct rec_lane *lane, const struct rec_event *ev, uint64_t t_ns, uint32_t stack, bool off)
+{
+	struct spool_event *e = rec_room(lane, sizeof *e);
+
+	if (__builtin_expect(!e, 0)) {
+		rec_dropped();
+		return;
+	}
+	rec_fill(lane, e, ev, t_ns, stack);
+	rec_commit(lane, e,
+		   (struct spool_word){.kind = SPOOL_EVENT,
+				       .op = ev->op,
+				       .words = sizeof *e / 8,
+				       .device = ev->device,
+				       .flags = off ? SPOOL_WHILE_OFF : 0,
+				       .stream = ev->stream});
+}
 void rec_put_fail(struct rec_lane *lane, const struct rec_event *ev, uint64_t t_ns, uint32_t stack, int error,
 		  uint64_t free, uint64_t total);
 

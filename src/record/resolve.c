@@ -21,8 +21,8 @@ typedef void *dlvsym_fn(void *, const char *, const char *);
 
 static dlsym_fn *next_dlsym;
 static dlvsym_fn *next_dlvsym;
-static void *real[DRIVER_ROWS];	  /* NULL = not looked up yet */
-static void *libcuda;		  /* handle, NULL = not seen yet */
+void *rec_reals[DRIVER_ROWS];
+static void *libcuda; /* handle, NULL = not seen yet */
 
 /* --- libc's dlsym, which cannot be had by name: the first of that name is ours ------------------- */
 struct image {
@@ -193,16 +193,13 @@ static void *find_real(enum driver_row row, bool load)
 	return p ? p : driver_symbol(symbol, load);
 }
 
-void *rec_real(enum driver_row row)
+void *rec_find_real(enum driver_row row)
 {
-	void *p = __atomic_load_n(&real[row], __ATOMIC_RELAXED);
+	void *p = find_real(row, true);
 
-	if (__builtin_expect(!p, 0)) {
-		p = find_real(row, true);
-		if (!p)
-			p = (void *)missing;
-		__atomic_store_n(&real[row], p, __ATOMIC_RELAXED);
-	}
+	if (!p)
+		p = (void *)missing;
+	__atomic_store_n(&rec_reals[row], p, __ATOMIC_RELAXED);
 	return p;
 }
 

@@ -12,7 +12,14 @@ void rec_resolve_init(void);
 
 /* What a call of this row must go on to: never one of our own functions. A function that says
  * CUDA_ERROR_NOT_SUPPORTED if the driver has none. */
-void *rec_real(enum driver_row row);
+extern void *rec_reals[DRIVER_ROWS]; /* NULL = not looked up yet */
+void *rec_find_real(enum driver_row row);
+static inline void *rec_real(enum driver_row row)
+{
+	void *p = __atomic_load_n(&rec_reals[row], __ATOMIC_RELAXED);
+
+	return __builtin_expect(p != NULL, 1) ? p : rec_find_real(row);
+}
 bool rec_real_exists(enum driver_row row);
 #define REAL(symbol) ((__typeof__(&symbol))rec_real(DRIVER_FN_##symbol))
 

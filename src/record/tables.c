@@ -144,6 +144,7 @@ static void forget(struct map *m, uint64_t handle)
 
 	if (s && s->key)
 		__atomic_store_n(&s->value, 0, __ATOMIC_RELEASE);
+	rec_forget_places();
 }
 
 /* A program that does it at every step would fill the file: the first ones count. */

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static __thread struct rec_thread *self;
+__thread struct rec_thread *rec_self;
 static __thread bool starting; /* the state is being made: a handler that comes now must do without */
 static struct rec_thread *all, *unused;
 static struct rec_lock list_lock;
@@ -70,14 +70,14 @@ static void thread_gone(void *p)
 	struct rec_thread *t = p;
 	int saved = errno;
 
-	if (t != self)
+	if (t != rec_self)
 		return;
 	if (!rec_running()) /* also: a fork's child, whose t is the parent's */
 		return;
 	if (prctl(PR_GET_NAME, t->name) == 0)
 		write_thread(&t->lane[0]);
 	starting = true;
-	self = NULL;
+	rec_self = NULL;
 	rec_lock(&list_lock, &t->lane[0]);
 	rec_release_chunk(&t->lane[0]);
 	rec_release_chunk(&t->lane[1]);
@@ -107,7 +107,7 @@ void rec_threads_forked(void)
 	unused = all;
 	for (t = all; t; t = t->next)
 		t->next_free = t->next;
-	self = NULL;
+	rec_self = NULL;
 	starting = false;
 	count = 0;
 	list_lock.owner = 0;
@@ -134,13 +134,25 @@ static struct rec_thread *thread_state(void)
 	t->lane[0].thread = t->lane[1].thread = t;
 	t->lane[1].nested = true;
 	t->lane[0].last_ns = t->lane[1].last_ns = 0;
-	t->ctx_generation = 0;
+	t->error = &errno;
 	t->busy = 0;
 	t->tid = (pid_t)syscall(SYS_gettid);
 	t->index = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 	if (t->index > SPOOL_MANY)
 		t->index = SPOOL_MANY;
 	return t;
+}
+
+void rec_thread_context_stale(void)
+{
+	struct rec_thread *t = rec_self;
+	int i;
+
+	if (!t)
+		return;
+	t->ctx_generation = 0;
+	for (i = 0; i < REC_PLACES; i++)
+		t->lane[0].place[i].generation = t->lane[1].place[i].generation = 0;
 }
 
 static struct rec_thread *thread_new(void)
@@ -155,16 +167,11 @@ static struct rec_thread *thread_new(void)
 		prctl(PR_GET_NAME, t->name);
 		write_thread(&t->lane[0]);
 		pthread_setspecific(at_exit_key, t);
-		self = t;
+		rec_self = t;
+		rec_thread_context_stale();
 	}
 	starting = false;
 	return t;
-}
-
-void rec_thread_context_stale(void)
-{
-	if (self)
-		self->ctx_generation = 0;
 }
 
 /* --- begin and end ----------------------------------------------------------------------------- */
@@ -173,11 +180,6 @@ static bool on_signal_stack(void)
 	stack_t ss;
 
 	return sigaltstack(NULL, &ss) == 0 && (ss.ss_flags & SS_ONSTACK);
-}
-
-static void dropped(void)
-{
-	__atomic_fetch_add(&rec_head->dropped, 1, __ATOMIC_RELAXED);
 }
 
 /* Lanes whose call does not lie above ours on the same stack will not go on: a signal handler jumped
@@ -195,37 +197,29 @@ static void abandon_dead_lanes(struct rec_thread *t, const void *frame)
 	}
 }
 
-struct rec_lane *rec_begin(struct rec_site site, int *saved_errno)
+/* A new thread, or a signal handler that interrupted the recorder. */
+struct rec_lane *rec_begin_slow(const void *frame, int *saved_errno)
 {
-	struct rec_thread *t = self;
+	struct rec_thread *t = rec_self;
 	struct rec_lane *lane;
 
 	*saved_errno = errno;
-	if (__builtin_expect(!t, 0) && !(t = thread_new())) {
-		dropped();
+	if (!t && !(t = thread_new())) {
+		rec_dropped();
 		return NULL;
 	}
-	if (__builtin_expect(t->busy, 0)) {
-		abandon_dead_lanes(t, site.frame);
-		if (t->busy > 1) {
-			dropped();
-			errno = *saved_errno;
-			return NULL;
-		}
+	abandon_dead_lanes(t, frame);
+	if (t->busy > 1) {
+		rec_dropped();
+		errno = *saved_errno;
+		return NULL;
 	}
 	lane = &t->lane[t->busy];
-	lane->frame = site.frame;
+	lane->frame = frame;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->busy++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return lane;
-}
-
-void rec_end(struct rec_lane *lane, int saved_errno)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	lane->thread->busy = (uint32_t)(lane - lane->thread->lane);
-	errno = saved_errno;
 }
 
 /* --- names ---------------------------------------------------------------------------------------- */
@@ -259,7 +253,7 @@ void rec_threads_rename(void)
 		if (!name_of(t->tid, name) || !strncmp(name, t->name, sizeof t->name))
 			continue;
 		memcpy(t->name, name, sizeof t->name);
-		if (self)
+		if (rec_self)
 			write_thread(&t->lane[0]);
 	}
 }
