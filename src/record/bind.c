@@ -2,9 +2,9 @@
  * their own dependencies first, and so past ours.
  *
  * What their relocations found is replaced in their own tables, but only where it is the driver's or libc's
- * own function: another tool's wrapper stays. That is done at the next dlsym, without which a program does
- * not get into such a library. dlopen itself is passed on by a jump (see resolve.c), because libc looks
- * for libraries by who asks, so it does not come back here.
+ * own function: another tool's wrapper stays. That is done as soon as dlopen has returned; where it is passed on by
+ * a jump (see resolve.c), because libc looks for libraries by who asks, it does not come back here, and it is done
+ * at the next dlsym. What a constructor of such a library does, before that, is not seen.
  */
 #include "record/rec.h"
 #include "record/resolve.h"
@@ -165,11 +165,29 @@ void rec_bind(void)
 	dl_iterate_phdr(rebind_object, NULL);
 }
 
+/* Is it the same file whoever asks? */
+static bool is_path(const char *file)
+{
+	return file && strchr(file, '/') && !strchr(file, '$');
+}
+
+static __attribute__((noinline)) void *open_and_bind(const char *file, int mode)
+{
+	void *h = next_dlopen(file, mode);
+
+	if (h)
+		rec_bind();
+	return h;
+}
+
 REC_EXPORT JUMPS void *dlopen(const char *file, int mode)
 {
 	if (!next_dlopen)
 		next_dlopen = (dlopen_fn *)rec_next("dlopen");
-	if (mode & RTLD_DEEPBIND)
+	if (mode & RTLD_DEEPBIND) {
 		__atomic_store_n(&pending, true, __ATOMIC_RELEASE);
+		if (is_path(file))
+			return open_and_bind(file, mode);
+	}
 	JUMP(next_dlopen(file, mode));
 }

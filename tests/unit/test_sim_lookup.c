@@ -37,6 +37,44 @@ static void names_mean_the_newest_form_not_newer_than_asked(void **state)
 	assert_string_equal(meant("", 13000, 0), "unknown");
 }
 
+/* As the headers of CUDA 11.6 have it: the version from which on the newest form that it knows is meant. */
+static void what_cuda_11_programs_mean_is_hooked(void **state)
+{
+	static const struct {
+		const char *base;
+		int since;
+	} names[] = {
+	    {"cuInit", 2000}, {"cuGetProcAddress", 11030}, {"cuDevicePrimaryCtxRetain", 7000},
+	    {"cuDevicePrimaryCtxRelease", 11000}, {"cuDevicePrimaryCtxReset", 11000}, {"cuCtxCreate", 11040},
+	    {"cuCtxDestroy", 4000}, {"cuCtxPushCurrent", 4000}, {"cuCtxPopCurrent", 4000}, {"cuCtxSetCurrent", 4000},
+	    {"cuCtxSetLimit", 3010}, {"cuMemAlloc", 3020}, {"cuMemAllocPitch", 3020}, {"cuMemFree", 3020},
+	    {"cuMemAllocHost", 3020}, {"cuMemFreeHost", 2000}, {"cuMemHostAlloc", 2020}, {"cuMemAllocManaged", 6000},
+	    {"cuMemHostRegister", 6050}, {"cuMemHostUnregister", 4000}, {"cuDeviceSetMemPool", 11020},
+	    {"cuMemAllocAsync", 11020}, {"cuMemAllocFromPoolAsync", 11020}, {"cuMemFreeAsync", 11020},
+	    {"cuMemPoolCreate", 11020}, {"cuMemPoolDestroy", 11020}, {"cuMemPoolTrimTo", 11020},
+	    {"cuMemPoolSetAttribute", 11020}, {"cuMemPoolExportPointer", 11020}, {"cuMemPoolImportPointer", 11020},
+	    {"cuMemAddressReserve", 10020}, {"cuMemAddressFree", 10020}, {"cuMemCreate", 10020}, {"cuMemRelease", 10020},
+	    {"cuMemMap", 10020}, {"cuMemUnmap", 10020}, {"cuMemRetainAllocationHandle", 11000},
+	    {"cuMemExportToShareableHandle", 10020}, {"cuMemImportFromShareableHandle", 10020}, {"cuArrayCreate", 3020},
+	    {"cuArray3DCreate", 3020}, {"cuArrayDestroy", 2000}, {"cuMipmappedArrayCreate", 5000},
+	    {"cuMipmappedArrayDestroy", 5000}, {"cuIpcOpenMemHandle", 11000}, {"cuIpcCloseMemHandle", 4010},
+	    {"cuImportExternalMemory", 10000}, {"cuExternalMemoryGetMappedBuffer", 10000},
+	    {"cuExternalMemoryGetMappedMipmappedArray", 10000}, {"cuDestroyExternalMemory", 10000},
+	    {"cuGraphLaunch", 10000}, {"cuGraphAddMemAllocNode", 11040}, {"cuGraphAddMemFreeNode", 11040},
+	    {"cuDeviceGraphMemTrim", 11040}, {"cuStreamBeginCapture", 10010}, {"cuStreamDestroy", 4000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (int version = 11060; version <= 11080; version += 10) {
+			int row = driver_lookup(names[i].base, version, 0);
+
+			assert_in_range(row, 0, DRIVER_ROWS - 1);
+			assert_int_equal(driver_fns[row].since, names[i].since);
+			assert_int_equal(driver_fns[row].hooked, DRIVER_HOOKED);
+		}
+}
+
 static void the_per_thread_form_is_taken_where_there_is_one(void **state)
 {
 	(void)state;
@@ -155,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_mean_the_newest_form_not_newer_than_asked),
+	    cmocka_unit_test(what_cuda_11_programs_mean_is_hooked),
 	    cmocka_unit_test(the_per_thread_form_is_taken_where_there_is_one),
 	    cmocka_unit_test(rows_of_a_name_stand_together_oldest_first),
 	    cmocka_unit_test(every_symbol_is_exported_and_found_by_name_and_version),
