@@ -2,7 +2,8 @@
  *
  * Each line is one row of the framework level, on the device that the file name says (.dev1). Times
  * are seconds since 1970, or the time of day; then a step back by more than ten minutes is midnight.
- * Programs write other text between the lines: what is no row is counted and left out.
+ * Programs write other text between the lines: what is no row is counted and left out. Whoever saved the log again may
+ * have put its fields in quotes, or a byte order mark before them.
  */
 #include "base/mem.h"
 #include "format/format.h"
@@ -39,6 +40,13 @@ static bool is(struct field f, const char *text)
 	return f.n == strlen(text) && !memcmp(f.s, text, f.n);
 }
 
+static struct field without_quotes(struct field f)
+{
+	if (f.n > 1 && f.s[0] == '"' && f.s[f.n - 1] == '"')
+		return (struct field){f.s + 1, f.n - 2};
+	return f;
+}
+
 /* Split a line at its commas; false if there are fewer fields than a row needs (the stream may lack). */
 static bool split(const char *s, const char *end, struct field field[FIELDS])
 {
@@ -47,7 +55,7 @@ static bool split(const char *s, const char *end, struct field field[FIELDS])
 	for (i = 0; i < FIELDS; i++) {
 		const char *comma = memchr(s, ',', (size_t)(end - s));
 
-		field[i] = (struct field){s, (size_t)((comma ? comma : end) - s)};
+		field[i] = without_quotes((struct field){s, (size_t)((comma ? comma : end) - s)});
 		if (!comma)
 			break;
 		s = comma + 1;
@@ -231,19 +239,28 @@ static uint8_t device_of(const char *name)
 	return (*end && *end != '.') || device >= MODEL_NO_DEVICE ? 0 : (uint8_t)device;
 }
 
+/* The text, behind a byte order mark. */
+static const char *start_of(const struct input *in)
+{
+	return (const char *)in->data + (in->n > 3 && !memcmp(in->data, "\xef\xbb\xbf", 3) ? 3 : 0);
+}
+
 bool rmm_probe(const struct input *in)
 {
-	const char *s = (const char *)in->data, *end = memchr(s, '\n', in->n < 4096 ? in->n : 4096);
+	const char *s = start_of(in), *end = memchr(s, '\n', in->n < 4096 ? in->n - (size_t)(s - (const char *)in->data) : 4093);
 	struct field field[FIELDS];
 	int64_t ns;
 	uint64_t tid;
 	bool of_day;
 
-	if (in->n && (memmem(s, in->n < PROBED ? in->n : PROBED, "\n" HEADER, strlen(HEADER) + 1) ||
-	              (in->n >= strlen(HEADER) && !memcmp(s, HEADER, strlen(HEADER)))))
+	if (in->n && (memmem(in->data, in->n < PROBED ? in->n : PROBED, "\n" HEADER, strlen(HEADER) + 1) ||
+	              (in->n >= strlen(HEADER) && !memcmp(in->data, HEADER, strlen(HEADER)))))
 		return true;
-	return end && split(s, end, field) && number(field[THREAD], &tid) &&
-	       time_of(field[TIME], &ns, &of_day) && GMS_OP_KIND(action_op(field[ACTION])) == GMS_K_BLOCK;
+	if (!end || !split(s, end, field))
+		return false;
+	if (is(field[THREAD], "Thread") && is(field[ACTION], "Action") && is(field[POINTER], "Pointer"))
+		return true;
+	return number(field[THREAD], &tid) && time_of(field[TIME], &ns, &of_day) && GMS_OP_KIND(action_op(field[ACTION])) == GMS_K_BLOCK;
 }
 
 static void finish(struct log *l)
@@ -258,8 +275,11 @@ static void finish(struct log *l)
 	}
 	if (m->ev.n && !l->of_day)
 		m->start_wall_ns = l->first_ns;
-	m->history = !m->ev.n ? HISTORY_NONE : l->unknown_free ? HISTORY_PARTIAL : HISTORY_COMPLETE;
+	m->history = l->unknown_free ? HISTORY_PARTIAL : HISTORY_COMPLETE;
 	m->device[l->device].present = true;
+	if (!m->ev.n)
+		model_note(m, NOTE_WARNING,
+		           "the RMM log has no rows: nothing was allocated through it, or it was not written out yet");
 	if (l->n_odd)
 		model_note(m, NOTE_WARNING,
 		           "%llu line%s of an RMM log and left out, the first is line %zu", (unsigned long long)l->n_odd,
@@ -282,7 +302,7 @@ static void read_rest(struct log *l, const char *s, const char *end)
 int rmm_read(const struct input *in, struct model *m, struct err *e)
 {
 	struct log l = {.m = m, .device = device_of(in->name)};
-	const char *s = (const char *)in->data, *end = s + in->n, *stop, *released = s;
+	const char *s = start_of(in), *end = (const char *)in->data + in->n, *stop, *released = s;
 
 	(void)e;
 	m->source = SOURCE_RMM;

@@ -224,7 +224,7 @@ static struct torch_range segments_in(const struct torch *t, const struct pickle
 
 /* Keep the segments that the file's top level has, sorted by device and address: those of pinned host memory
  * are the last, until what was before the first event is known. */
-static void keep_segments(struct torch *t)
+static int keep_segments(struct torch *t)
 {
 	struct model *m = t->m;
 	struct torch_range device = segments_in(t, &t->segments), host = segments_in(t, &t->host_segments);
@@ -233,6 +233,11 @@ static void keep_segments(struct torch *t)
 
 	if (device.n)
 		memcpy(kept, m->segments + device.first, device.n * sizeof *kept);
+	for (i = 0; i < device.n; i++)
+		if (kept[i].device == MODEL_NO_DEVICE) {
+			free(kept);
+			return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1, "the snapshot has a segment on a device below 0");
+		}
 	for (i = device.n; i < n; i++) {
 		kept[i] = m->segments[host.first + i - device.n];
 		kept[i].device = MODEL_NO_DEVICE;
@@ -246,6 +251,7 @@ static void keep_segments(struct torch *t)
 			qsort(kept, n, sizeof *kept, by_address);
 			break;
 		}
+	return 0;
 }
 
 static void drop_host_segments(struct model *m)
@@ -417,7 +423,8 @@ static int assemble(struct torch *t, pickle_word top)
 		model_note(m, NOTE_WARNING, "%td bytes after the end of the pickle are left out",
 		           t->p.end - t->p.at);
 	m->source = SOURCE_TORCH;
-	keep_segments(t);
+	if (keep_segments(t))
+		return -1;
 	order_rows(t);
 	set_times(t);
 	add_phases(t);

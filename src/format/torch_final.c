@@ -56,7 +56,7 @@ static bool place_blocks(struct model *m, const struct final_segment *s)
 static int read_place(struct torch *t, const struct torch_dict *d, struct final_segment *s)
 {
 	const struct final_block *blocks;
-	uint64_t device = 0;
+	int64_t device = 0;
 	size_t i;
 
 	if (HAS(d, blocks) && pickle_is(&t->p, WORD(d, blocks), TORCH_IS_BLOCKS)) {
@@ -66,10 +66,11 @@ static int read_place(struct torch *t, const struct torch_dict *d, struct final_
 		s->n_blocks = r.n;
 	}
 	blocks = t->m->blocks;
-	torch_u64(t, d, TORCH_device, &device);
+	if (HAS(d, device) && !pickle_i64(&t->p, WORD(d, device), &device))
+		device = pickle_tag(WORD(d, device)) == PICKLE_BIG ? INT64_MAX : 0;
 	if (device >= MODEL_NO_DEVICE)
-		return pickle_fail(&t->p, "the snapshot has a segment on device %llu", (unsigned long long)device);
-	s->device = (uint8_t)device;
+		return pickle_fail(&t->p, "the snapshot has a segment on device %lld", (long long)device);
+	s->device = device < 0 ? MODEL_NO_DEVICE : (uint8_t)device; /* the host's, or wrong: torch.c knows */
 	if (!torch_bits(t, d, TORCH_address, &s->addr) && s->n_blocks)
 		s->addr = blocks[s->first_block].addr;
 	if (!torch_u64(t, d, TORCH_total_size, &s->size))

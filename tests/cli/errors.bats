@@ -100,6 +100,8 @@ damaged() { # MESSAGE BYTES: what report says about a file of these bytes (as pr
 	damaged 'byte 8: the pickle adds items to something that cannot hold them' '\200\004K\001(K\002e.'
 	damaged 'byte 69: the snapshot has a segment on device 9999' \
 		"(dp0\nVsegments\np1\n(lp2\n(dp3\nVdevice\np4\nI9999\nsVtotal_size\np5\nI4096\nsasVdevice_traces\np6\n(lp7\ns."
+	damaged 'the snapshot has a segment on a device below 0' \
+		"(dp0\nVsegments\np1\n(lp2\n(dp3\nVdevice\np4\nI-1\nsVtotal_size\np5\nI4096\nsasVdevice_traces\np6\n(lp7\ns."
 }
 
 @test "damaged spools and sets: what is wrong" {

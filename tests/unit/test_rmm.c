@@ -156,6 +156,32 @@ static void headers_may_be_repeated_and_lines_odd(void **state)
 	model_free(&m);
 }
 
+static void fields_may_be_quoted_and_a_mark_before_them(void **state)
+{
+	const char *log = "\xef\xbb\xbf\"Thread\",\"Time\",\"Action\",\"Pointer\",\"Size\",\"Stream\"\r\n"
+			  "\"1\",\"10.5\",\"allocate\",\"0x7f00\",\"512\",\"0x0\"\r\n";
+	struct input in = {.name = "a.csv", .data = (const unsigned char *)log, .n = strlen(log)};
+	struct model m = load(log);
+
+	(void)state;
+	assert_true(rmm_probe(&in));
+	assert_int_equal(m.ev.n, 1);
+	assert_true(m.ev.addr[0] == 0x7f00 && m.ev.size[0] == 512);
+	assert_int_equal(m.n_notes, 0);
+	model_free(&m);
+}
+
+static void a_log_without_rows_says_so(void **state)
+{
+	struct model m = load(HEADER);
+
+	(void)state;
+	assert_int_equal(m.ev.n, 0);
+	assert_int_equal(m.n_notes, 1);
+	assert_non_null(strstr(m.notes[0].text, "has no rows"));
+	model_free(&m);
+}
+
 static void an_unknown_pointer_freed_is_an_anomaly(void **state)
 {
 	struct model m =
@@ -236,6 +262,8 @@ int main(void)
 	    cmocka_unit_test(the_time_of_day_goes_on_after_midnight),
 	    cmocka_unit_test(the_device_is_in_the_file_name),
 	    cmocka_unit_test(headers_may_be_repeated_and_lines_odd),
+	    cmocka_unit_test(fields_may_be_quoted_and_a_mark_before_them),
+	    cmocka_unit_test(a_log_without_rows_says_so),
 	    cmocka_unit_test(an_unknown_pointer_freed_is_an_anomaly),
 	    cmocka_unit_test(a_cut_log_is_read_up_to_the_cut),
 	    cmocka_unit_test(logs_are_told_from_other_files),

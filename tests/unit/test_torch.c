@@ -291,7 +291,7 @@ static void host_segments_tell_what_was_pinned_before(void **state)
 {
 	struct model m = load(
 		"{'segments': [" SEGMENT(0x1000000, 2097152, USED(0x1000000, 2097152, 2000000)) "], 'host_segments': ["
-		SEGMENT(0x9000000, 4096, USED(0x9000000, 4096, 3000)) SEGMENT(0x5000000, 8192, FREE(0x5000000, 8192))
+		SEGMENT_OF(-1, 0x9000000, 4096, "large", "", USED(0x9000000, 4096, 3000)) SEGMENT(0x5000000, 8192, FREE(0x5000000, 8192))
 		SEGMENT(0x7000000, 2048, USED(0x7000000, 2048, 1500)) "], 'device_traces': [["
 		EV("segment_alloc", 0x1000000, 2097152, 5) EV("alloc", 0x1000000, 2000000, 5)
 		"]], 'host_traces': [[" EV("segment_alloc", 0x7000000, 2048, 9) EV("alloc", 0x7000000, 1500, 9) "]]}");
