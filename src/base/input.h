@@ -14,6 +14,7 @@ struct input {
 	size_t n;
 	size_t raw_n; /* bytes of the file itself (before gunzip) */
 	int gz;
+	unsigned part; /* which of several recordings in it is asked for, counted from 1; 0: it has just one */
 	struct input_window *window; /* of a large file that is mapped; input.c's own */
 };
 int input_open(struct input *in, const char *path, struct err *e);

@@ -60,9 +60,10 @@ static int choose_part(const struct input *in, const char *path, bool named, uin
 {
 	*part = *in;
 	part->name = path;
+	part->part = named && k < UINT32_MAX ? (unsigned)k + 1 : 0;
 	if (set_probe(in))
 		return named ? set_part(in, k, path, part, e) : only_part(in, part, e);
-	return named && k ? err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot") : 0;
+	return named && k && (!part->part || !torch_probe(in)) ? err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot") : 0;
 }
 
 int format_read(struct model *m, const char *path, struct err *e)
@@ -88,29 +89,54 @@ int format_read(struct model *m, const char *path, struct err *e)
 	return rc;
 }
 
+/* A pickle's only snapshot has its keys at the very beginning, and a list of segments theirs: that needs no counting. */
+static bool may_be_several(const struct input *in)
+{
+	static const char *const key[] = {"segments", "device_traces", "allocator_settings", "external_annotations"};
+	size_t i, at = in->n > 11 && in->data[2] == 0x95 ? 11 : 2; /* behind PROTO and FRAME */
+	size_t n = in->n > at + 20 ? 20 : in->n > at ? in->n - at : 0;
+	const unsigned char *s = in->data + at, *found;
+
+	if (!torch_probe(in) || !n)
+		return false;
+	for (i = 0; i < sizeof key / sizeof *key; i++)
+		if ((found = memmem(s, n, key[i], strlen(key[i]))))
+			return s[0] == ']' || memchr(s + 1, '}', (size_t)(found - s) - 1);
+	return s[0] != ']' || !memmem(s, n, "device", 6);
+}
+
+static int count_parts(const char *path, struct err *e)
+{
+	struct input in;
+	char **names = NULL;
+	int i, n;
+
+	if (input_open(&in, path, e))
+		return -1;
+	n = set_probe(&in) ? set_names(&in, &names, e) : (int)torch_count(&in);
+	input_close(&in);
+	for (i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	return n;
+}
+
 int format_parts(const char *path, char ***names, struct err *e)
 {
 	unsigned char first[64];
 	struct input in = {.data = first};
 	int i, n = 1;
+	bool set;
 
 	*names = NULL;
 	in.n = strcmp(path, "-") ? input_peek(path, first, sizeof first) : 0;
-	if (set_probe(&in)) {
-		if (input_open(&in, path, e))
-			return -1;
-		n = set_names(&in, names, e);
-		input_close(&in);
-	}
+	set = set_probe(&in);
+	if (set || may_be_several(&in))
+		n = count_parts(path, e);
 	if (n < 0)
 		return -1;
-	for (i = 0; *names && i < n; i++) {
-		free((*names)[i]);
-		(*names)[i] = mem_printf("%s#%d", path, i);
-	}
-	if (!*names) {
-		*names = mem_alloc(sizeof **names);
-		(*names)[0] = mem_strdup(path);
-	}
+	*names = mem_zalloc((size_t)n + 1, sizeof **names);
+	for (i = 0; i < n; i++)
+		(*names)[i] = set || n > 1 ? mem_printf("%s#%d", path, i) : mem_strdup(path);
 	return n;
 }

@@ -25,10 +25,13 @@ extern const struct format format_table[]; /* ends with a NULL name */
 #undef FORMAT
 
 /* Open path ("-" = standard input), recognise, read and model_link. On error m is freed. Of a file that holds
- * several snapshots (set.h) one has to be named: "FILE#2", counted from 0. */
+ * several snapshots (set.h, or a pickle of them) one has to be named: "FILE#2", counted from 0. */
 int format_read(struct model *m, const char *path, struct err *e);
 /* The names to give to format_read for everything that is in a file: itself, or FILE#0, FILE#1 … Returns how
  * many, -1 on error; free each and the array. */
 int format_parts(const char *path, char ***names, struct err *e);
+
+/* torch.c: how many snapshots a pickle holds; 1 if it cannot be told. Takes as long as reading it. */
+unsigned torch_count(const struct input *in);
 
 #endif

@@ -254,6 +254,30 @@ static int keep_segments(struct torch *t)
 	return 0;
 }
 
+/* The blocks of segments that were not kept go. */
+static void keep_blocks(struct model *m)
+{
+	struct final_block *kept;
+	size_t i, n = 0, total = 0;
+
+	for (i = 0; i < m->n_segments; i++)
+		total += m->segments[i].n_blocks;
+	if (total >= m->n_blocks)
+		return;
+	kept = mem_alloc(total * sizeof *kept);
+	for (i = 0; i < m->n_segments; i++) {
+		struct final_segment *s = &m->segments[i];
+
+		if (s->n_blocks)
+			memcpy(kept + n, m->blocks + s->first_block, s->n_blocks * sizeof *kept);
+		s->first_block = (uint32_t)n;
+		n += s->n_blocks;
+	}
+	free(m->blocks);
+	m->blocks = kept;
+	m->n_blocks = m->cap_blocks = n;
+}
+
 static void drop_host_segments(struct model *m)
 {
 	while (m->n_segments && m->segments[m->n_segments - 1].device == MODEL_NO_DEVICE)
@@ -399,6 +423,12 @@ static void judge_history(struct torch *t)
 		model_note(m, NOTE_INFO, "the recorder's ring was full: its oldest events were overwritten");
 }
 
+/* Several snapshots stand side by side in some other object. */
+static bool has_several(const struct torch *t, pickle_word top)
+{
+	return t->n_tops > 1 && !pickle_is(&t->p, top, TORCH_IS_TOP);
+}
+
 static int assemble(struct torch *t, pickle_word top)
 {
 	struct model *m = t->m;
@@ -408,10 +438,14 @@ static int assemble(struct torch *t, pickle_word top)
 	if (o && (o->kind == TORCH_IS_SEGMENTS || o->kind == PICKLE_EMPTY_LIST)) {
 		t->segments = *o;
 		t->has_segments = true;
-	} else if (t->n_tops > 1 && (!o || o->kind != TORCH_IS_TOP)) {
+	} else if (has_several(t, top) && !t->wanted) {
 		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1,
-		               "a pickle with %u PyTorch memory snapshots: each needs a file of its own",
-		               t->n_tops);
+		               "a pickle with %u PyTorch memory snapshots; name one by a number behind the file's "
+		               "name, #0 to #%u",
+		               t->n_tops, t->n_tops - 1);
+	} else if (t->wanted > (t->n_tops ? t->n_tops : 1)) {
+		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1, "the pickle holds %u snapshot%s, counted from 0",
+		               t->n_tops, t->n_tops == 1 ? "" : "s");
 	} else if (!t->n_tops) {
 		return err_set(
 		    t->p.e, ERR_INPUT, t->p.in->name, -1,
@@ -425,6 +459,7 @@ static int assemble(struct torch *t, pickle_word top)
 	m->source = SOURCE_TORCH;
 	if (keep_segments(t))
 		return -1;
+	keep_blocks(m);
 	order_rows(t);
 	set_times(t);
 	add_phases(t);
@@ -460,20 +495,41 @@ static void torch_free(struct torch *t)
 	pickle_close(&t->p);
 }
 
+static int run(struct torch *t, const struct input *in, pickle_word *top, struct err *e)
+{
+	struct pickle_client client;
+
+	torch_client(t, &client);
+	pickle_open(&t->p, in, &client, e);
+	torch_intern_words(t);
+	model_reserve(t->m, in->n / 120); /* an entry with its stack; more rows cost one more round */
+	return pickle_run(&t->p, top);
+}
+
 int torch_read(const struct input *in, struct model *m, struct err *e)
 {
-	struct torch t = {.m = m};
-	struct pickle_client client;
+	struct torch t = {.m = m, .wanted = in->part};
 	pickle_word top;
-	int rc;
+	int rc = run(&t, in, &top, e);
 
-	torch_client(&t, &client);
-	pickle_open(&t.p, in, &client, e);
-	torch_intern_words(&t);
-	model_reserve(m, in->n / 120); /* an entry with its stack; more rows cost one more round */
-	rc = pickle_run(&t.p, &top);
 	if (!rc)
 		rc = assemble(&t, top);
 	torch_free(&t);
 	return rc;
+}
+
+unsigned torch_count(const struct input *in)
+{
+	struct model m;
+	struct torch t = {.m = &m};
+	struct err e;
+	pickle_word top;
+	unsigned n = 1;
+
+	model_init(&m, in->name);
+	if (!run(&t, in, &top, &e) && has_several(&t, top))
+		n = t.n_tops;
+	torch_free(&t);
+	model_free(&m);
+	return n;
 }

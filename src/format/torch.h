@@ -1,6 +1,6 @@
 /* torch.h: what the files of the PyTorch snapshot reader share. Nobody else includes this.
  *
- *   torch_read.c     the pickle machine's client: tells dicts and lists apart
+ *   torch_read.c     the pickle machine's client: tells dicts and lists apart, and snapshots in one pickle
  *   torch_entries.c  trace entries → rows; frames, stacks
  *   torch_final.c    segments, blocks, annotations, settings
  *   torch.c          puts it all in order: devices, times, phases, pools
@@ -131,7 +131,8 @@ struct torch {
 	size_t n_unused[4]; /* entries with something under the keys from user_metadata on */
 
 	/* the top level */
-	unsigned n_tops; /* snapshots in this pickle: one, though it may stand inside another object */
+	unsigned n_tops; /* snapshots in this pickle so far: mostly one, though it may stand inside another object */
+	unsigned wanted; /* the how manieth is read; 0: the last */
 	bool has_segments, has_host_segments;
 	struct pickle_object segments, device_traces, host_segments, host_traces;
 };
@@ -182,6 +183,12 @@ static inline uint32_t torch_stack_of(const struct torch *t, const struct torch_
 	if (HAS(d, frames) && pickle_is(&t->p, WORD(d, frames), TORCH_IS_STACK))
 		return t->sites.v[pickle_object(&t->p, WORD(d, frames))->at].stack;
 	return 0;
+}
+
+/* Several snapshots in one pickle (a job's ranks): is the one that is wanted complete? What comes then is not its. */
+static inline bool torch_is_done(const struct torch *t)
+{
+	return t->wanted && t->n_tops >= t->wanted;
 }
 
 /* torch_read.c: the pickle machine's client */

@@ -98,7 +98,7 @@ static void mark_user_defined(struct torch *t, const struct event *ev)
 	const struct frame *f = n ? &t->m->frames.v[frames[0]] : NULL;
 	struct torch_mark mark = {.time_us = ev->t_ns, .row = (uint32_t)t->m->ev.n};
 
-	if (!f)
+	if (!f || torch_is_done(t))
 		return;
 	mark.name = f->file;
 	mark.stage = !strcmp(model_text(t->m, f->function), "START") ? TORCH_START

@@ -143,7 +143,7 @@ int torch_read_annotation(struct torch *t, const struct torch_dict *d)
 	enum torch_word stage = torch_word(d, TORCH_stage);
 	uint64_t us, device = MODEL_NO_DEVICE;
 
-	if (!torch_u64(t, d, TORCH_time_us, &us) || us >= INT64_MAX / 1000)
+	if (torch_is_done(t) || !torch_u64(t, d, TORCH_time_us, &us) || us >= INT64_MAX / 1000)
 		return 0;
 	torch_u64(t, d, TORCH_device, &device);
 	mark.time_us = (int64_t)us;
@@ -184,6 +184,8 @@ int torch_read_settings(struct torch *t, const struct torch_dict *d)
 	struct model *m = t->m;
 	size_t i;
 
+	if (torch_is_done(t))
+		return 0;
 	m->n_settings = 0;
 	for (i = 0; i < d->n; i++) {
 		struct text value = {0};

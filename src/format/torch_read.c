@@ -48,12 +48,27 @@ static bool top_value(const struct torch *t, const struct torch_dict *d, enum to
 	return there;
 }
 
+/* What was read so far was another snapshot's. */
+static void forget(struct torch *t)
+{
+	t->marks.n = 0;
+	t->m->n_settings = 0;
+	t->m->unknown_entries = 0;
+	t->overflowed = t->pools_told = false;
+	memset(t->n_unused, 0, sizeof t->n_unused);
+}
+
 static void read_top(struct torch *t, const struct torch_dict *d, struct pickle_object *as)
 {
 	size_t i;
 
 	as->kind = TORCH_IS_TOP;
 	t->n_tops++;
+	if (t->wanted && t->n_tops != t->wanted) {
+		if (t->n_tops < t->wanted)
+			forget(t);
+		return;
+	}
 	t->has_segments = top_value(t, d, TORCH_segments, &t->segments);
 	t->has_host_segments = top_value(t, d, TORCH_host_segments, &t->host_segments);
 	top_value(t, d, TORCH_device_traces, &t->device_traces);

@@ -157,16 +157,27 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	[ "$(value '.snapshots[0].devices[0].ooms[0] | [.cause, .missing]')" = "[\"real shortage\",$((10 << 20))]" ]
 }
 
-@test "a snapshot inside another object is read; several in one file are told" {
+@test "a snapshot inside another object is read, and several in one file as the ranks of a job" {
 	one='{"segments": [S(1 << 40, 2 * MiB, [B(1 << 40, MiB)])], "device_traces": [[E("segment_alloc", 1 << 40, 2 * MiB, 1), E("alloc", 1 << 40, MiB, 2)]]}'
 	for whole in '{"rank": 3, "snapshot": '"$one"'}' "[$one]" "($one, 7)"; do
 		snapshot "$whole" >s.pickle
 		[ "$(value '.snapshots[0].devices[0] | [.requested.peak, .reserved.peak]')" = "[1048576,2097152]" ]
 	done
-	snapshot "[$one, $one]" >s.pickle
-	run gpumemsnap report s.pickle
+	two='{"segments": [S(1 << 41, 4 * MiB, [B(1 << 41, 3 * MiB)])], "device_traces": [[E("segment_alloc", 1 << 41, 4 * MiB, 1), E("alloc", 1 << 41, 3 * MiB, 2, pool_id=(1, 2))]],
+	"external_annotations": [{"name": "late", "stage": "START", "device": 0, "time_us": 1}], "allocator_settings": {"max_split_size": 7}}'
+	for whole in "[$one, $two]" "[$one, None, $two, 5]" "{0: $one, 1: $two}" "{'rank0': $one, 'rank1': $two}" "{'all': [$one, $two]}"; do
+		snapshot "$whole" >s.pickle
+		[ "$(value '[.snapshots[] | [.file, (.devices[0] | .requested.peak, .reserved.peak, (.phases | length))]]')" = '[["s.pickle#0",1048576,2097152,0],["s.pickle#1",3145728,4194304,1]]' ]
+	done
+	gpumemsnap convert 's.pickle#0' | jq -e '(.blocks | length) == 1 and (.phases | length) == 0 and (.meta.settings // {} | length) == 0'
+	gpumemsnap convert 's.pickle#1' | jq -e '(.blocks | length) == 1 and (.phases | length) == 1'
+	[ "$(gpumemsnap merge -o - s.pickle | grep -c '^{"format":"gpumemsnap",')" -eq 2 ]
+	run gpumemsnap flame -o f.png s.pickle
 	[ "$status" -eq 3 ]
-	[[ $output == *"a pickle with 2 PyTorch memory snapshots: each needs a file of its own"* ]]
+	[[ $output == *"a pickle with 2 PyTorch memory snapshots; name one by a number behind the file's name, #0 to #1"* ]]
+	run gpumemsnap report 's.pickle#2'
+	[ "$status" -eq 3 ]
+	[[ $output == *"the pickle holds 2 snapshots, counted from 0"* ]]
 }
 
 @test "what-if believes the settings in force, whatever their text says or lacks" {
