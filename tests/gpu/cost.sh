@@ -35,7 +35,7 @@ pairs() {
 	rm -f cost.*.pairs
 	pause=150
 	mkdir -p slow && cp "$sim/../libgpumemsnap.so" slow # without libunwind beside it
-	for round in 0 2 4 6; do
+	for round in 0 2 4 6 1 5; do
 		for way in "${ways[@]:round}" "${ways[@]:0:round}"; do
 			once "$way" >>"cost.$way.pairs" 2>>cost.err
 		done
@@ -89,7 +89,7 @@ if [ -x bin/pair ]; then
 	added=$(minus "$(least <cost.record.ms)" "$(least <cost.plain.ms)")
 	say "record of a program that does nothing takes $(least <cost.record.s) s in all"
 	bound 'a recorded program starts at most 30 ms later' "$added" 30
-	for _ in 1 2 3; do
+	for _ in $(seq 8); do
 		timeout 60 bin/launch 2>>cost.err | tail -n 1 >>cost.plain.launch
 		timeout 60 gpumemsnap record -q -o cost.json bin/launch 2>>cost.err | tail -n 1 >>cost.record.launch
 	done
