@@ -395,8 +395,8 @@ static int note(struct plan *g, int y)
 	            g->shared ? "many of which share a row of pixels" : "with gaps between them");
 	text_puts(
 	    &t,
-	    "A life shorter than a pixel, and a block lower than one, is drawn one pixel large; the last to "
-	    "begin lies on top. ");
+	    "A life shorter or a block lower than a pixel is drawn one pixel large; the last to begin lies "
+	    "on top. ");
 	if (g->outside)
 		text_printf(&t, "%s block%s in no recorded segment and %s not drawn. ",
 		            text_count(count, g->outside), g->outside == 1 ? " lies" : "s lie",

@@ -24,10 +24,12 @@ struct plan {
 	struct picture *p;
 	struct look l;
 	int w, x, y;       /* of the lines; x, y: where the next piece goes */
+	int gap;           /* between segments */
 	uint64_t per_line; /* bytes */
 	struct segmap_colours colours;
 	struct code_memo codes; /* for names of stacks without a band */
 	bool draw;
+	bool tiny;       /* some block is smaller than a pixel */
 	bool *is_pinned; /* per segment */
 };
 
@@ -161,6 +163,7 @@ static void draw_piece(struct plan *g, const struct space_segment *s, uint64_t f
 		b0 = b0 < from ? from : b0;
 		b1 = b1 > to ? to : b1;
 		int x0 = g->x + pixels(g, b0 - from), x1 = g->x + pixels(g, b1 - from);
+		g->tiny |= x1 == x0;
 		if (b0 > at)
 			draw_hole(g, s->addr + at, b0 - at, g->x + pixels(g, at - from), x0);
 		draw_block(g, b, x0, x1 > x0 ? x1 : x0 + 1, b0 == b->addr - s->addr);
@@ -187,7 +190,7 @@ static void next_line(struct plan *g)
 
 static void put_segment(struct plan *g, const struct space_segment *s)
 {
-	int gap = look_px(&g->l, 2), width = pixels(g, s->size), right = g->l.margin + g->w;
+	int width = pixels(g, s->size), right = g->l.margin + g->w;
 
 	if (g->x + (width < 1 ? 1 : width) > right && g->x > g->l.margin)
 		next_line(g);
@@ -200,7 +203,7 @@ static void put_segment(struct plan *g, const struct space_segment *s)
 		if (g->draw)
 			draw_piece(g, s, from, from + part, w);
 		from += part;
-		g->x += w + gap;
+		g->x += w + g->gap;
 		if (from < s->size)
 			next_line(g);
 	}
@@ -280,6 +283,10 @@ static void choose_scale(struct plan *g, int y)
 		                                                      : held + g->s->segments[i].size;
 	/* Too many small segments need more lines than their bytes do: then the scale is as it is. */
 	g->per_line = held / LINES + 1;
+	/* Gaps between thousands of segments must not be most of what is seen. */
+	uint64_t room = (uint64_t)g->w * LINES / 4 / g->s->n;
+	g->gap = look_px(&g->l, 2);
+	g->gap = room < (uint64_t)g->gap ? (int)room : g->gap;
 	for (int i = 0; i < 20; i++) {
 		put_all(g, false, y);
 		if (g->y <= y + (LINES + 1) * look_px(&g->l, LINE))
@@ -293,7 +300,7 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 {
 	struct plan g = {.t = t, .s = s, .p = p};
 	struct pinned pinned;
-	char bytes[TEXT_SIZE_MAX], words[160];
+	char bytes[TEXT_SIZE_MAX], words[250];
 
 	look_make(&g.l, o);
 	picture_init(p, font, look_width(o), 0, g.l.pal.page);
@@ -320,8 +327,10 @@ void segstate_layout(struct picture *p, const struct timeline_picture *t, const 
 	y = (g.y > legend ? g.y : legend) + look_px(&g.l, 16);
 	snprintf(words, sizeof words,
 	         "The largest segments first; a line is %s of addresses, and a longer segment goes on on the "
-	         "next.",
-	         text_bytes(bytes, g.per_line));
+	         "next.%s",
+	         text_bytes(bytes, g.per_line),
+	         g.tiny ? " A block smaller than a pixel fills one, and may hide free memory beside it."
+	                : "");
 	int lines = picture_wrap(p, "note", -1, g.l.margin, y, p->w - 2 * g.l.margin, look_px(&g.l, 15), 6,
 	                         true, &g.l.small, words, strlen(words));
 	p->h = y + (lines - 1) * look_px(&g.l, 15) + g.l.margin;
