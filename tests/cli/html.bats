@@ -82,7 +82,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	see '.brushed == [100000000, 250000000] and .zoomed == .brushed and .all == [0, 560000000]'
 	see '.search | startswith("1 function, ")'
 	see '.searchNothing == "nothing found"'
-	see '.stepped >= 0 and .marked == [true, true]'
+	see '.stepped >= 0 and .marked == [true, true] and .cancelled'
 	see '.moved == "state_new" and .entered == "state_new" and .segment == "grid_new grid.c:12"'
 	see '.flame == ["setup", "grid_new", "state_new"]'
 	see '.leaks == ["keep_log log.c:5|400.00 MiB|10|45.00 ms|495.00 ms"]'

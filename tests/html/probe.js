@@ -32,6 +32,11 @@ await point('mousePressed', t.x(100e6), 100);
 for (const x of [150e6, 200e6, 250e6]) await point('mouseMoved', t.x(x), 100, 1);
 await point('mouseReleased', t.x(250e6), 100);
 seen.brushed = app.selection && [app.selection.from, app.selection.to].map(Math.round);
+canvas.setPointerCapture = () => {}; // of a finger that is not there
+for (const type of ['pointerdown', 'pointermove', 'pointercancel', 'pointermove'])
+  canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, clientX: canvas.getBoundingClientRect().left + (type === 'pointerdown' ? 200 : 300), clientY: 300 }));
+seen.cancelled = t.brush === null;
+delete canvas.setPointerCapture;
 app.select({ from: 100e6, to: 250e6 }); // to the nanosecond, to compare with the report
 seen.brush = Object.fromEntries(['start', 'peak', 'end'].map(k => [k, document.getElementById('stat-' + k).dataset.bytes]));
 seen.allocations = text('stat-allocations');

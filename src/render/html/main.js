@@ -7,7 +7,8 @@ class App {
     this.panel = 'flame'; // the tab that is shown
     this.filled = new Set(); // tabs whose tables tell of this device and selection
     this.files = DATA.files.map((_, i) => new File(i));
-    this.setTheme(localStorageGet('gpumemsnap-theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.setTheme(localStorageGet('gpumemsnap-theme') || (this.dark.matches ? 'dark' : 'light'));
     this.timeline = new Timeline(this);
     this.flame = new Flame(this);
     this.segments = new Segments(this);
@@ -48,8 +49,10 @@ class App {
     this.figures(sketch);
     byId('selection').textContent = `Unpacking ${count(file.events)} events…`;
     byId('group').replaceChildren(el('option', { value: 'stack', textContent: GROUPS.stack.label }));
+    const mode = this.timeline.mode;
     this.timeline.mode = 'bands';
     this.timeline.sketch(sketch);
+    this.timeline.mode = mode; // of what comes next
     document.documentElement.dataset.sketch = 'true';
     performance.mark('sketched');
     await breathe();
@@ -175,20 +178,21 @@ class App {
     byId('group').onchange = e => { this.timeline.setGroup(e.target.value); this.segments.draw(); };
     byId('zoom-out').onclick = () => this.timeline.all();
     byId('zoom-selection').onclick = () => this.zoomToSelection();
+    const recolour = name => { this.setTheme(name); this.timeline.legend(); this.timeline.draw(); this.flame.draw(); this.segments.draw(); };
     byId('theme').onclick = () => {
       const name = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
-      this.setTheme(name);
+      recolour(name);
       try { localStorage.setItem('gpumemsnap-theme', name); } catch { /* a page from disk may have none */ }
-      this.timeline.legend(); this.timeline.draw(); this.flame.draw(); this.segments.draw();
     };
+    this.dark.onchange = e => { if (!localStorageGet('gpumemsnap-theme')) recolour(e.matches ? 'dark' : 'light'); };
     document.querySelectorAll('[data-view]').forEach(b => { b.onclick = () => {
       this.timeline.mode = b.dataset.view;
       document.querySelectorAll('[data-view]').forEach(o => o.setAttribute('aria-pressed', o === b));
       byId('places-hint').hidden = b.dataset.view !== 'places';
-      if (this.device) this.timeline.legend();
+      this.timeline.legend();
       this.timeline.draw();
     }; });
-    addEventListener('resize', () => { this.timeline.draw(); this.flame.draw(); this.segments.draw(); });
+    addEventListener('resize', () => { this.timeline.legend(); this.timeline.draw(); this.flame.draw(); this.segments.draw(); });
     addEventListener('keydown', e => {
       if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { e.preventDefault(); byId('tab-flame').click(); byId('search').focus(); }
     });

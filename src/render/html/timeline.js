@@ -296,6 +296,7 @@ class Timeline {
     return image;
   }
   legend() {
+    if (!this.bands) return;
     const ctx = this.canvas.getContext('2d'), room = byId('legend').clientWidth - 44;
     ctx.font = FONT;
     const entry = (i, b) => {
@@ -423,6 +424,7 @@ class Timeline {
       if (d && d.moved && this.brush) { const b = this.brush; this.brush = null; this.app.select(b); }
       else if (d && !d.moved) this.pick(e.offsetX, e.offsetY);
     });
+    c.addEventListener('pointercancel', () => { down = this.brush = null; this.draw(); }); // a finger that scrolls the page
     c.addEventListener('pointerleave', () => { hideTip(); if (this.lit >= 0) { this.lit = -1; this.draw(); } });
     c.addEventListener('dblclick', () => this.all());
     c.addEventListener('keydown', e => this.key(e));
@@ -437,7 +439,7 @@ class Timeline {
     };
     o.addEventListener('pointerdown', e => { on = !!this.app.device; o.setPointerCapture(e.pointerId); move(e); });
     o.addEventListener('pointermove', e => { if (on) move(e); });
-    o.addEventListener('pointerup', () => { on = false; });
+    for (const end of ['pointerup', 'pointercancel']) o.addEventListener(end, () => { on = false; });
   }
   point(e) {
     const u = this.under(e.offsetX, e.offsetY);
