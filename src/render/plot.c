@@ -102,6 +102,7 @@ void plot_cuts(const struct plot *g, int y, int h)
 {
 	for (size_t i = 0; g->cuts && i < g->cuts->n; i++) {
 		int x = plot_x(g, g->cuts->v[i].at), to = plot_x(g, g->cuts->v[i].at + g->cuts->width);
+		to += to == g->x + g->axis.columns - 1; /* to the edge */
 		picture_rect(g->p, "cut", (int64_t)i, x, y, to - x, h, g->l->pal.page)->dash =
 		    (uint16_t)look_px(g->l, 2);
 	}

@@ -137,6 +137,7 @@ static void draw_block(struct plan *g, const struct space_block *b, int x0, int 
 		label_block(g, b, x0, y, w, rgb);
 }
 
+/* The whole size is told, where it begins. */
 static void draw_hole(struct plan *g, uint64_t addr, uint64_t size, int x0, int x1)
 {
 	char bytes[TEXT_SIZE_MAX], words[64];
@@ -149,7 +150,7 @@ static void draw_hole(struct plan *g, uint64_t addr, uint64_t size, int x0, int 
 static void draw_piece(struct plan *g, const struct space_segment *s, uint64_t from, uint64_t to, int width)
 {
 	int y = g->y + look_px(&g->l, WORDS), h = look_px(&g->l, BAR);
-	uint64_t at = from;
+	uint64_t at = from, hole = 0, next = s->size; /* where free memory begins, and where its end is */
 	char bytes[TEXT_SIZE_MAX], words[80];
 	struct pic_style small = g->l.small;
 
@@ -158,19 +159,23 @@ static void draw_piece(struct plan *g, const struct space_segment *s, uint64_t f
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		const struct space_block *b = &g->s->blocks[i];
 		uint64_t b0 = b->addr - s->addr, b1 = b0 + b->size;
-		if (b1 <= from || b0 >= to)
-			continue;
-		b0 = b0 < from ? from : b0;
-		b1 = b1 > to ? to : b1;
-		int x0 = g->x + pixels(g, b0 - from), x1 = g->x + pixels(g, b1 - from);
-		g->tiny |= x1 == x0;
-		if (b0 > at)
-			draw_hole(g, s->addr + at, b0 - at, g->x + pixels(g, at - from), x0);
-		draw_block(g, b, x0, x1 > x0 ? x1 : x0 + 1, b0 == b->addr - s->addr);
-		at = b1;
+		if (b0 >= to) {
+			next = b0;
+			break;
+		}
+		if (b1 > from) {
+			uint64_t end = b1 > to ? to : b1, begin = b0 < from ? from : b0;
+			int x0 = g->x + pixels(g, begin - from), x1 = g->x + pixels(g, end - from);
+			g->tiny |= x1 == x0 && begin == b0 && end == b1;
+			if (b0 > at && hole >= from)
+				draw_hole(g, s->addr + at, b0 - hole, g->x + pixels(g, at - from), x0);
+			draw_block(g, b, x0, x1 > x0 ? x1 : x0 + 1, begin == b0);
+			at = end;
+		}
+		hole = b1 > hole ? b1 : hole;
 	}
-	if (at < to)
-		draw_hole(g, s->addr + at, to - at, g->x + pixels(g, at - from), g->x + width);
+	if (at < to && hole >= from)
+		draw_hole(g, s->addr + at, next - hole, g->x + pixels(g, at - from), g->x + width);
 	if (g->is_pinned[s - g->s->segments])
 		picture_rect(g->p, "pinned", (int64_t)(s - g->s->segments), g->x, y + h + look_px(&g->l, 1),
 		             width, look_px(&g->l, 2), g->l.pal.alarm);
@@ -276,13 +281,18 @@ static int draw_legend(struct plan *g, const struct pinned *pinned, int x, int y
 
 static void choose_scale(struct plan *g, int y)
 {
-	uint64_t held = 0;
+	uint64_t held = 0, largest = 0;
 
-	for (size_t i = 0; i < g->s->n; i++)
-		held = g->s->segments[i].size > UINT64_MAX / 2 - held ? UINT64_MAX / 2
-		                                                      : held + g->s->segments[i].size;
+	for (size_t i = 0; i < g->s->n; i++) {
+		uint64_t size = g->s->segments[i].size;
+		held = size > UINT64_MAX / 2 - held ? UINT64_MAX / 2 : held + size;
+		largest = size > largest ? size : largest;
+	}
 	/* Too many small segments need more lines than their bytes do: then the scale is as it is. */
 	g->per_line = held / LINES + 1;
+	/* Half as many lines are better than each of them broken once. */
+	if (largest > g->per_line && largest / 2 < g->per_line)
+		g->per_line = largest;
 	/* Gaps between thousands of segments must not be most of what is seen. */
 	uint64_t room = (uint64_t)g->w * LINES / 4 / g->s->n;
 	g->gap = look_px(&g->l, 2);

@@ -301,6 +301,10 @@ allocations() {
 	gpumemsnap timeline --layout --at peak --width 4000 --scale 1 "$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz" >layout
 	grep '^text block.name' layout | grep -qF '"forward gmsgen.py:16"'
 	! grep '^text legend' layout | grep -qF 'forward gmsgen.py:16'
+	# free memory that goes on on the next line has its whole size where it begins
+	gpumemsnap timeline --layout --at end "$BATS_TEST_DIRNAME/../data/torch/ring.pickle.gz" >layout
+	free=$(sed -n 's/.*the largest \(.*\)"$/\1/p' layout)
+	grep '^text hole' layout | grep -qF "\"free $free\""
 	# a map of a recording in which nothing happens is its state
 	jq -c '.initial = 4 | .events |= .[0:4] | .phases = [] | .failures = []' "$snap" >still.json
 	run gpumemsnap timeline --layout --view segments still.json
