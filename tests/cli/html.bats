@@ -78,6 +78,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	see '.legend | index("flux flux.c:77")'
 	see '.hover | startswith("grid_new grid.c:12")'
 	see '.block | startswith("keep_log log.c:5") and contains("40.00 MiB") and contains("freed: never")'
+	see '.closed | startswith("Point at a picture")'
 	see '.stack == ["cuMemAlloc_v2", "keep_log", "step", "main"]'
 	see '.brushed == [100000000, 250000000] and .zoomed == .brushed and .all == [0, 560000000]'
 	see '.search | startswith("1 function, ")'

@@ -23,6 +23,8 @@ seen.block = text('tip');
 await point('mousePressed', bx, by, 1);
 await point('mouseReleased', bx, by);
 seen.stack = [...document.querySelectorAll('#details li')].map(li => li.firstChild.textContent);
+document.querySelector('#details .close').click();
+seen.closed = text('details').trim();
 document.querySelector('[data-view="bands"]').click();
 canvas.focus();
 await key('Escape');

@@ -4,6 +4,7 @@ class App {
   constructor() {
     this.instant = null; // event whose state is shown where an instant is asked for
     this.selection = null; // { from, to } or null
+    this.nothing = byId('details').firstElementChild; // what stands there before something is selected
     this.panel = 'flame'; // the tab that is shown
     this.filled = new Set(); // tabs whose tables tell of this device and selection
     this.files = DATA.files.map((_, i) => new File(i));
@@ -63,6 +64,7 @@ class App {
     byId('figures').hidden = !this.device;
     if (!this.device) return;
     this.instant = null; this.selection = null;
+    byId('details').replaceChildren(this.nothing);
     this.stackIds = null;
     const groups = Object.keys(GROUPS).filter(g => !['stream', 'thread', 'pool'].includes(g) || this.file[g + 's'].length > 1);
     byId('group').replaceChildren(...groups.map(g => el('option', { value: g, textContent: GROUPS[g].label })));
@@ -145,7 +147,8 @@ class App {
       frames = Array.from(file.stackFrames(what.stack)).reverse().map(f => ({ name: functionOf(file, f), where: whereOf(file, f), plumbing: !worthOf(file, f), colour: theme().code[codeOf(file, f) * 4 + 1] }));
     else if (what.frames)
       frames = what.frames.map(f => ({ name: f.function || '??', where: placeLine(f) }));
-    byId('details').replaceChildren(el('h3', { textContent: what.title }), facts, ...(frames.length ? [this.frameList(frames)] : []));
+    const close = el('button', { type: 'button', className: 'close', textContent: '×', ariaLabel: 'Close', onclick: () => byId('details').replaceChildren(this.nothing) });
+    byId('details').replaceChildren(close, el('h3', { textContent: what.title }), facts, ...(frames.length ? [this.frameList(frames)] : []));
   }
   // Three and more frames of plumbing in a row are folded away.
   frameList(frames) {
