@@ -55,6 +55,7 @@ int child_start(struct child *c, const char *path, char **argv, const struct chi
 	ssize_t got;
 
 	*c = (struct child){0};
+	sigemptyset(&c->passed_on);
 	if (pipe2(ends, O_CLOEXEC))
 		return err_sys(e, NULL, "pipe");
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* to learn how processes end whose own parents are gone */
@@ -112,6 +113,7 @@ int child_pause(struct child *c, int ms)
 			c->before_end = NULL; /* who asks again is in a hurry */
 		}
 		kill(c->pid, sig);
+		sigaddset(&c->passed_on, sig);
 	}
 	return to_dump ? 0 : sig;
 }
@@ -155,8 +157,12 @@ void child_let_signals(struct child *c)
 {
 	sigset_t held;
 	struct timespec none = {0, 0};
+	int sig;
 
 	held_signals(&held);
+	for (sig = 1; sig < NSIG; sig++) /* timeout(1) sends each twice: to us, and to all */
+		if (sigismember(&c->passed_on, sig) == 1)
+			signal(sig, SIG_IGN);
 	while (sigtimedwait(&held, NULL, &none) > 0) /* what came in the meantime was meant for the child */
 		;
 	sigprocmask(SIG_SETMASK, &c->old_mask, NULL);

@@ -10,7 +10,7 @@
 
 struct child {
 	pid_t pid;
-	sigset_t old_mask;
+	sigset_t old_mask, passed_on;
 	struct child_end { /* of it and of orphans that became ours */
 		pid_t pid;
 		int status; /* as from waitpid */
@@ -37,7 +37,7 @@ bool child_ended(const struct child *c, pid_t pid, int *status);
 bool child_is_running(pid_t pid);
 /* Are there processes that the child started and left behind? */
 bool child_left_some(void);
-/* From here on signals have their usual meaning for us. */
+/* From here on signals have their usual meaning for us, but those that went on to the child. */
 void child_let_signals(struct child *c);
 void child_done(struct child *c);
 

@@ -218,7 +218,7 @@ static int vforks(void)
 static int execs(void)
 {
 	const char *left = getenv("LEFT");
-	int n = left ? atoi(left) : 20;
+	int n = left ? atoi(left) : 8;
 	char next[16];
 
 	work(10);
@@ -349,6 +349,7 @@ static int wait_and_end(void)
 {
 	signal(SIGINT, on_any);
 	signal(SIGTERM, on_any);
+	signal(SIGHUP, on_any);
 	signal(SIGCONT, on_any);
 	work(20);
 	told(0);
