@@ -17,6 +17,7 @@
  * the stretch around its place is laid over with memory in large pages, and the file read into it. */
 #define LARGE_FILE (8u << 20) /* smaller ones are just read */
 #define CHUNK	   (2u << 20) /* a large page */
+#define GZIP_LAYERS 3 /* a file may have been compressed again on its way; some hold themselves, without end */
 
 struct input_window {
 	int fd;		    /* -1: no window, just a mapping */
@@ -166,20 +167,23 @@ static int gunzip(struct input *in, struct err *e)
 	}
 	fed -= z.avail_in;
 	inflateEnd(&z);
-	if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR && n == 0) {
+	if (rc != Z_STREAM_END && n == 0) {
 		free(out);
-		return err_set(e, ERR_INPUT, in->name, (int64_t)fed, "damaged gzip data");
+		return err_set(e, ERR_INPUT, in->name, (int64_t)fed, "%s",
+		               rc == Z_OK || rc == Z_BUF_ERROR ? "the gzip data were cut short before anything can be read"
+		                                               : "damaged gzip data");
 	}
 	release(in);
 	in->data = out;
 	in->n = n;
 	in->gz = 1;
+	in->cut |= rc != Z_STREAM_END;
 	return 0;
 }
 
 int input_open(struct input *in, const char *path, struct err *e)
 {
-	int is_stdin = !strcmp(path, "-"), fd, rc;
+	int is_stdin = !strcmp(path, "-"), fd, rc, layer;
 	struct stat st;
 
 	*in = (struct input){.name = is_stdin ? "standard input" : path};
@@ -197,7 +201,7 @@ int input_open(struct input *in, const char *path, struct err *e)
 	if (!is_stdin)
 		close(fd);
 	in->raw_n = in->n;
-	if (!rc && in->n > 2 && in->data[0] == 0x1f && in->data[1] == 0x8b)
+	for (layer = 0; layer < GZIP_LAYERS && !rc && in->n > 2 && in->data[0] == 0x1f && in->data[1] == 0x8b; layer++)
 		rc = gunzip(in, e);
 	if (rc)
 		input_close(in);

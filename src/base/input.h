@@ -1,6 +1,6 @@
 /* input.h: a file, "-" (standard input) or a gzip of either, as one range of bytes.
  *
- * A large plain file is mapped, anything else is read whole.
+ * A large plain file is mapped, anything else is read whole. What was compressed again, twice at most, is read, too.
  */
 #ifndef BASE_INPUT_H
 #define BASE_INPUT_H
@@ -14,6 +14,7 @@ struct input {
 	size_t n;
 	size_t raw_n; /* bytes of the file itself (before gunzip) */
 	int gz;
+	int cut; /* the gzip data end too early or are damaged: this is what was before */
 	unsigned part; /* which of several recordings in it is asked for, counted from 1; 0: it has just one */
 	struct input_window *window; /* of a large file that is mapped; input.c's own */
 };

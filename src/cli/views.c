@@ -70,6 +70,8 @@ void views_series(struct export_view *v)
 			v->moments[v->n_moments++] = (struct export_moment){
 				.t_ns = time_of(m, row), .row = row, .bytes = s.value[TOTAL_REQUESTED][row]};
 	}
+	if (!v->n_moments) /* nothing happened: ms_print wants to see that once */
+		v->moments[v->n_moments++] = (struct export_moment){0};
 	series_free(&s);
 }
 

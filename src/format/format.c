@@ -17,12 +17,20 @@ const struct format format_table[] = {
 static int read_input(struct model *m, const struct input *in, struct err *e)
 {
 	const struct format *f;
+	int rc;
 
 	if (!in->n)
 		return err_set(e, ERR_INPUT, in->name, -1, "is empty");
-	for (f = format_table; f->name; f++)
-		if (f->probe(in))
-			return f->read(in, m, e);
+	for (f = format_table; f->name && !f->probe(in); f++)
+		;
+	if (f->name) {
+		rc = f->read(in, m, e);
+		if (!rc && in->cut && m->complete) {
+			m->complete = false;
+			m->why_incomplete = mem_strdup("the gzip data are cut short or damaged: read up to there");
+		}
+		return rc;
+	}
 	return err_set(e, ERR_INPUT, in->name, -1,
 		       "is no recording this program knows: a gpumemsnap snapshot or spool, a PyTorch memory "
 		       "snapshot (pickle), an RMM log or a JAX memory profile (pprof), each also gzipped");
@@ -39,7 +47,7 @@ static char *split_name(const char *path, uint64_t *k)
 }
 
 /* No part was named: that is only clear if there is one. */
-static int only_part(const struct input *in, struct input *part, struct err *e)
+static int only_part(const struct input *in, const char *path, struct input *part, struct err *e)
 {
 	char **names;
 	int i, n = set_names(in, &names, e), rc;
@@ -47,22 +55,25 @@ static int only_part(const struct input *in, struct input *part, struct err *e)
 	if (n < 0)
 		return -1;
 	rc = n == 1 ? set_part(in, 0, in->name, part, e)
-		    : err_set(e, ERR_INPUT, in->name, -1, "holds %d snapshots; name one: %s#0 (%s), %s#1 ...", n, in->name,
-			      n ? names[0] : "none", in->name);
+		    : err_set(e, ERR_INPUT, in->name, -1, "holds %d snapshots; name one: %s#0 (%s), %s#1 ...", n, path,
+			      n ? names[0] : "none", path);
 	for (i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
 	return rc;
 }
 
-static int choose_part(const struct input *in, const char *path, bool named, uint64_t k, struct input *part,
+/* path: as the user wrote it; file: without the part's number, NULL if there is none. */
+static int choose_part(const struct input *in, const char *path, const char *file, uint64_t k, struct input *part,
 		       struct err *e)
 {
+	bool named = file;
+
 	*part = *in;
-	part->name = path;
+	part->name = named ? path : in->name;
 	part->part = named && k < UINT32_MAX ? (unsigned)k + 1 : 0;
 	if (set_probe(in))
-		return named ? set_part(in, k, path, part, e) : only_part(in, part, e);
+		return named ? set_part(in, k, path, part, e) : only_part(in, path, part, e);
 	return named && k && (!part->part || !torch_probe(in)) ? err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot") : 0;
 }
 
@@ -74,7 +85,7 @@ int format_read(struct model *m, const char *path, struct err *e)
 	int rc = input_open(&in, file ? file : path, e);
 
 	if (!rc) {
-		rc = choose_part(&in, file ? path : in.name, file, k, &part, e);
+		rc = choose_part(&in, path, file, k, &part, e);
 		if (!rc) {
 			model_init(m, part.name);
 			rc = read_input(m, &part, e);

@@ -247,7 +247,11 @@ same() { # A B: are the two files the same?
 	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')
 	[ "$(grep -A9 'heap_tree=peak' s.massif | grep -oE '^n[0-9]+: [0-9]+' | cut -d' ' -f2)" = "$peak" ]
 	[ "$(grep -c heap_tree=peak s.massif)" = 1 ]
+	printf 'Thread,Time,Action,Pointer,Size,Stream\n' >nothing.csv
+	gpumemsnap convert nothing.csv -o nothing.massif
+	[ "$(grep -c ^mem_heap_B=0 nothing.massif)" = 1 ]
 	command -v ms_print >/dev/null || skip 'ms_print is not installed'
+	ms_print nothing.massif >text
 	ms_print s.massif >text
 	grep -q '(peak)' text
 	grep -qE '^->' text

@@ -163,3 +163,37 @@ damaged() { # MESSAGE BYTES: what report says about a file of these bytes (as pr
 	says 2 "--include-children and --no-children exclude each other" record --include-children --no-children true
 	[ -z "$(find . -name '.*spool*' -o -name '*.json.*')" ]
 }
+
+@test "gzip: again in gzip, cut between two lines, cut at once, without end" {
+	gzip -c "$data/torch/leak.pickle.gz" | gzip -c >again.gz
+	gpumemsnap report again.gz | grep -q '4,331 events'
+	printf 'Thread,Time,Action,Pointer,Size,Stream\n' >log.csv
+	python3 - <<-'PY'
+		import gzip, random, zlib
+		rows = [b"1,10.5,allocate,0x%x,512,0x0\n" % random.Random(7).getrandbits(40 + i % 2) for i in range(3000)]
+		z = gzip.compress(open("log.csv", "rb").read() + b"".join(rows))
+		cuts = (z[:n] for n in range(len(z) // 2, len(z)))
+		open("log.gz", "wb").write(next(c for c in cuts if zlib.decompressobj(31).decompress(c).endswith(b"\n")))
+	PY
+	run gpumemsnap report log.gz
+	[ "$status" -eq 0 ]
+	[[ $output == *"not whole (the gzip data are cut short or damaged"* ]]
+	head -c 30 "$data/torch/leak.pickle.gz" >none.gz
+	run gpumemsnap report none.gz
+	[ "$status" -eq 3 ]
+	[[ $output == *"none.gz: byte 30: the gzip data were cut short before anything can be read"* ]]
+	gzip -c again.gz | gzip -c >deep.gz
+	run gpumemsnap report deep.gz
+	[ "$status" -eq 3 ]
+	gzip -c </dev/null >empty.gz
+	run gpumemsnap report empty.gz
+	[[ $output == *"empty.gz: is empty"* ]]
+}
+
+@test "a set from standard input: how to name one of it" {
+	gpumemsnap merge -o set.json "$data/solver.json" "$data/torch/leak.pickle.gz"
+	run bash -c 'gpumemsnap report <set.json -'
+	[ "$status" -eq 3 ]
+	[[ $output == *"standard input: holds 2 snapshots; name one: -#0 ("*"solver.json)"* ]]
+	gpumemsnap report -- '-#1' <set.json | grep -q '4,331 events'
+}
