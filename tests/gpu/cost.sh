@@ -35,7 +35,7 @@ pairs() {
 	rm -f cost.*.pairs
 	pause=150
 	mkdir -p slow && cp "$sim/../libgpumemsnap.so" slow # without libunwind beside it
-	for round in 0 2 4 6 1 5; do
+	for round in 0 2 4 6; do
 		for way in "${ways[@]:round}" "${ways[@]:0:round}"; do
 			once "$way" >>"cost.$way.pairs" 2>>cost.err
 		done
