@@ -1,5 +1,6 @@
 /* views.c: see views.h. */
 #include "cli/views.h"
+#include "analyze/group.h"
 #include "analyze/series.h"
 #include "base/mem.h"
 #include "cli/moment.h"
@@ -8,6 +9,7 @@
 #define INSTANTS    100	  /* of a series */
 #define IN_DETAIL   10	  /* every so many */
 #define STRETCHES   20000 /* of a counter, each with at most four points */
+#define POOLS	    16	  /* with a counter of their own */
 
 /* Before the first row it is time 0. */
 static int64_t time_of(const struct model *m, size_t row)
@@ -104,12 +106,81 @@ static void add_counter(struct export_view *v, size_t *cap_counters, uint8_t dev
 			const uint64_t *value)
 {
 	const struct model *m = v->m;
-	struct export_counter c = {.name = name, .device = device};
+	struct export_counter c = {.name = mem_strdup(name), .device = device};
 	size_t n = m->ev.n - m->n_initial, stretches = n < STRETCHES ? n : STRETCHES, i, cap = 0;
 
 	for (i = 0; i < stretches; i++)
 		add_stretch(&c, &cap, m, value, m->n_initial + i * n / stretches, m->n_initial + (i + 1) * n / stretches);
 	*VEC_PUSH(v->counters, v->n_counters, *cap_counters) = c;
+}
+
+/* The pools of which the most was live at once, at most POOLS. */
+static size_t choose_pools(const struct model *m, uint8_t device, uint16_t pool[POOLS])
+{
+	uint64_t *bytes = mem_zalloc(m->n_pools, sizeof *bytes), *most = mem_zalloc(m->n_pools, sizeof *most);
+	struct live_walk w;
+	size_t i, best, n;
+
+	for (live_begin(&w, m, device); live_next(&w);) {
+		if (w.ends != MODEL_NO_PEER)
+			bytes[m->ev.pool[w.ends]] -= m->ev.size[w.ends];
+		if (w.begins == MODEL_NO_PEER)
+			continue;
+		i = m->ev.pool[w.begins];
+		bytes[i] += m->ev.size[w.begins];
+		most[i] = bytes[i] > most[i] ? bytes[i] : most[i];
+	}
+	live_end(&w);
+	for (n = 0; n < POOLS; most[best] = 0) {
+		for (best = i = 0; i < m->n_pools; i++)
+			best = most[i] > most[best] ? i : best;
+		if (!most[best])
+			break;
+		pool[n++] = (uint16_t)best;
+	}
+	free(bytes);
+	free(most);
+	return n;
+}
+
+/* Bytes live in a pool after each row. */
+static void fill_pool(const struct model *m, uint8_t device, uint16_t pool, uint64_t *value)
+{
+	struct live_walk w;
+	uint64_t bytes = 0;
+	size_t row = 0;
+
+	for (live_begin(&w, m, device); live_next(&w);) {
+		for (; row < w.row; row++)
+			value[row] = bytes;
+		if (w.ends != MODEL_NO_PEER && m->ev.pool[w.ends] == pool)
+			bytes -= m->ev.size[w.ends];
+		if (w.begins != MODEL_NO_PEER && m->ev.pool[w.begins] == pool)
+			bytes += m->ev.size[w.begins];
+	}
+	live_end(&w);
+	for (; row < m->ev.n; row++)
+		value[row] = bytes;
+}
+
+/* What was requested, pool by pool, where there are several. */
+static void add_pools(struct export_view *v, size_t *cap, uint8_t device)
+{
+	const struct model *m = v->m;
+	uint64_t *value = mem_alloc((m->ev.n + 1) * sizeof *value);
+	uint16_t pool[POOLS];
+	size_t i, n = choose_pools(m, device, pool);
+
+	for (i = 0; i < n && n > 1; i++) {
+		struct text name = {0};
+
+		text_puts(&name, "requested, ");
+		group_label(&name, m, BY_POOL, pool[i]);
+		fill_pool(m, device, pool[i], value);
+		add_counter(v, cap, device, name.s, value);
+		text_free(&name);
+	}
+	free(value);
 }
 
 void views_counters(struct export_view *v)
@@ -128,6 +199,7 @@ void views_counters(struct export_view *v)
 			if (s.value[which] && name[which])
 				add_counter(v, &cap, (uint8_t)d, name[which], s.value[which]);
 		series_free(&s);
+		add_pools(v, &cap, (uint8_t)d);
 	}
 }
 
@@ -136,7 +208,9 @@ void views_free(struct export_view *v)
 	while (v->n_moments)
 		free(v->moments[--v->n_moments].rows);
 	free(v->moments);
-	while (v->n_counters)
+	while (v->n_counters) {
 		free(v->counters[--v->n_counters].points);
+		free(v->counters[v->n_counters].name);
+	}
 	free(v->counters);
 }

@@ -28,7 +28,7 @@ struct export_moment {
 };
 /* A sum over time: from each point's time on it has that value; MODEL_UNKNOWN is not known. */
 struct export_counter {
-	const char *name;
+	char *name;
 	uint8_t device;
 	struct export_point {
 		int64_t t_ns;

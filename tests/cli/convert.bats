@@ -199,6 +199,14 @@ same() { # A B: are the two files the same?
 	[ "$(jq '[.traceEvents[] | select(.ph == "C" and .name == "GPU 0 requested") | .args.bytes] | max' s.perfetto.json)" = "$peak" ]
 }
 
+@test "perfetto: pools have counters that add up to their device's" {
+	gpumemsnap convert "$data/torch/train.pickle.gz" -o t.perfetto.json
+	jq -e '[.traceEvents[] | select(.ph == "C")] | group_by(.name) | map({(.[0].name): last.args.bytes}) | add |
+		."GPU 0 requested" == ."GPU 0 requested, default pool, large" + ."GPU 0 requested, default pool, small"' t.perfetto.json
+	jq -r '.traceEvents[] | select(.ph == "C" and .name == "GPU 0 requested, default pool, large") | .args.bytes' t.perfetto.json | sort -n | tail -1 >most
+	[ "$(cat most)" = "$(gpumemsnap report --by pool --format json "$data/torch/train.pickle.gz" | jq '.snapshots[0].devices[0].pools[0].peak_bytes')" ]
+}
+
 @test "pprof: the profile parses by profile.proto, refers to nothing missing and adds up" {
 	gpumemsnap convert "$data/solver.json" -o s.pb.gz
 	peak=$(gpumemsnap report --format json "$data/solver.json" | jq '[.snapshots[0].devices[].requested.peak] | max')

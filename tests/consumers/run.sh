@@ -92,10 +92,17 @@ with_perfetto() { # FILE
 		"select replace(t.name, ' bytes', '') as name, cast(max(value) as int) as peak, min(ts) >= 0 as ok
 			from counter c join counter_track t on c.track_id = t.id group by 1 order by 1" \
 		"select count(*) as n, total(dur) as ns from slice" \
-		"select name from stats where severity in ('error', 'data_loss') and value > 0" >found 2>why
+		"select name from stats where severity in ('error', 'data_loss') and value > 0" \
+		"select name, end from (select replace(t.name, ' bytes', '') as name, cast(value as int) as end, max(c.id)
+			from counter c join counter_track t on c.track_id = t.id where t.name like '%pool%' group by t.id) order by name" \
+		>found 2>why
 	same "Perfetto's counters have the peaks" \
 		"$(of "$1" '[.snapshots[0].devices[] | .device as $d | ["requested", "reserved"][] as $k | select(.[$k]) |
-			{name: "GPU \($d) \($k)", peak: .[$k].peak, ok: 1}] | sort_by(.name)')" "$(sed -n 1p found)"
+			{name: "GPU \($d) \($k)", peak: .[$k].peak, ok: 1}] | sort_by(.name)')" \
+		"$(sed -n 1p found | jq -c 'map(select(.name | contains("pool") | not))')"
+	same "Perfetto's counters per pool end where the pools do" \
+		"$(gpumemsnap report --by pool --format json "$1" | jq -c '[.snapshots[0].devices[] | .device as $d | .pools | select(length > 1)[] |
+			{name: "GPU \($d) requested, \(.name)", end: .end_bytes}] | sort_by(.name)')" "$(sed -n 4p found)"
 	same "Perfetto's slices are the phases and the refused allocations" \
 		"$(jq -c --argjson refused "$(of "$1" '[.snapshots[0].devices[].ooms_count] | add')" \
 			'[{n: ((.phases | length) + $refused), ns: ([.phases[] | .[5] - .[4]] | add // 0)}]' s.json)" "$(sed -n 2p found)"
