@@ -155,17 +155,19 @@ bool child_left_some(void)
 
 void child_let_signals(struct child *c)
 {
-	sigset_t held;
+	static const int keys[] = {SIGINT, SIGQUIT};
+	sigset_t held, mask;
 	struct timespec none = {0, 0};
-	int sig;
+	size_t i;
 
 	held_signals(&held);
-	for (sig = 1; sig < NSIG; sig++) /* timeout(1) sends each twice: to us, and to all */
-		if (sigismember(&c->passed_on, sig) == 1)
-			signal(sig, SIG_IGN);
 	while (sigtimedwait(&held, NULL, &none) > 0) /* what came in the meantime was meant for the child */
 		;
-	sigprocmask(SIG_SETMASK, &c->old_mask, NULL);
+	for (i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!sigismember(&c->passed_on, keys[i])) /* timeout(1) sends each twice: to us, and to all */
+			sigdelset(&held, keys[i]);
+	sigorset(&mask, &c->old_mask, &held);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 void child_done(struct child *c)

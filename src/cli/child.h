@@ -37,7 +37,7 @@ bool child_ended(const struct child *c, pid_t pid, int *status);
 bool child_is_running(pid_t pid);
 /* Are there processes that the child started and left behind? */
 bool child_left_some(void);
-/* From here on signals have their usual meaning for us, but those that went on to the child. */
+/* From here on a terminal's keys end us; what else would is held back still, so that the snapshot is written. */
 void child_let_signals(struct child *c);
 void child_done(struct child *c);
 

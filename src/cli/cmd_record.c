@@ -419,7 +419,12 @@ static int finish(struct session *s, int status, struct err *e)
 /* A shell ends its loop only if Ctrl-C itself ended what it ran. */
 static void end_as_interrupted(void)
 {
+	sigset_t interrupt;
+
 	signal(SIGINT, SIG_DFL);
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
 	raise(SIGINT);
 }
 
