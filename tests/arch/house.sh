@@ -107,5 +107,6 @@ exported "$B/lib/gpumemsnap/libgpumemsnap.so" '^(cu[A-Z]|gms_|dlopen$|dlsym$|dlv
 exported "$B/lib/gpumemsnap/sim/libcuda.so.1" '^(cu[A-Z]|sim_)' | rule 'the simulated driver exports only driver functions'
 exported "$B/lib/libgpumemalloc.so" '^(gma_|GMA_)' | rule 'the allocator library exports only gma_ names'
 
+grep -nE '^\s*(! |\[.*\] && \[[^|]*\]$)' tests/cli/*.bats | rule 'no assertion is one that does not end its test (! A, and A of A && B)'
 git ls-files 2>/dev/null | grep -vE '^(Makefile|README\.md|LICENSE|src/|include/|vendor/|samples/|man/|tests/|\.)' | rule 'the top level is the agreed one'
 echo "1..$n"

@@ -91,7 +91,8 @@ sample() { "$B/samples/gma_$1"; }
 @test "record --allocator serves a program that is given an environment of its own" {
 	gpumemsnap record --sim -q -o pool.json --allocator caching env -i "$B/samples/growth" >/dev/null
 	[ "$(gpumemsnap report -f json pool.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -lt 60 ]
-	gpumemsnap record --sim -q -o pool.json --allocator caching env -i PATH="$PATH" sh -c "'$B/samples/growth'; exit 3" >/dev/null || [ $? -eq 3 ]
+	run gpumemsnap record --sim -q -o pool.json --allocator caching env -i PATH="$PATH" sh -c "'$B/samples/growth'; exit 3"
+	[ "$status" -eq 3 ]
 	[ "$(gpumemsnap report -f json pool.json | jq '.snapshots[0].devices[0].kinds.device.allocs')" -lt 60 ]
 }
 

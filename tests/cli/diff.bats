@@ -57,7 +57,8 @@ setup() {
 	# the strip of what is gone has the scale of the boxes: 300 B are as wide as the 300 B of only_b
 	gone=$(awk '$1 == "rect" && $2 == "gone#0" {print $5}' layout)
 	new=$(awk -v id="$(awk '$NF == "\"only_b\"" {split($2, a, "#"); print "box#" a[2]}' layout)" '$1 == "rect" && $2 == id {print $5}' layout)
-	[ $((gone - new)) -ge -2 ] && [ $((gone - new)) -le 2 ]
+	[ $((gone - new)) -ge -2 ]
+	[ $((gone - new)) -le 2 ]
 }
 
 @test "in a differential flame grown is red, shrunk is blue and the scale says by how much" {

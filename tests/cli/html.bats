@@ -99,7 +99,7 @@ sys.stdout.write(re.search(r"<script[^>]* id=\"%s\">(.*?)</script>" % sys.argv[1
 	gpumemsnap html "$data/torch/mix1.pickle.gz" -o page.html
 	part data | jq -e '.files[0].devices[0].sketch | .columns == 1200 and .peak == 1691777156 and (.bands | length) >= 12' >/dev/null
 	gpumemsnap html "$data/solver.json" -o short.html
-	! grep -q 'id="sketch-0"' short.html
+	[ "$(grep -c 'id="sketch-0"' short.html)" = 0 ]
 	cat >sketch.js <<-'JS'
 		await frame();
 		const file = app.file, s = await Sketch.of(file), b = new Bands(app.device, 'stack');

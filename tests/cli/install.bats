@@ -20,7 +20,7 @@ files() { (cd "$1" && find . ! -type d | sort); }
 		grep -qx "./$f" ../../../have || { echo "$f is missing"; return 1; }
 	done
 	[ "$(find "$root"/man -name '*.[1-9]' | wc -l)" -eq "$(find share/man -type f | wc -l)" ]
-	! find . -type f -newermt '2999-01-01' | grep -q .
+	[ -z "$(find . -type f -newermt '2999-01-01')" ]
 	[ -z "$(find . -perm /022 ! -type l)" ]
 	cd "$BATS_TEST_TMPDIR"
 	quiet_make uninstall B="$B" DESTDIR="$PWD/stage" PREFIX=/opt/g LIBDIR=lib/triplet
@@ -72,7 +72,8 @@ files() { (cd "$1" && find . ! -type d | sort); }
 	if [ -x "$B/samples/growth" ]; then
 		(gpumemsnap-test/share/gpumemsnap/samples/demo.sh >demo.out)
 		grep -q 'growth.c:' demo.out
-		[ -s flame.png ] && [ -s timeline.png ]
+		[ -s flame.png ]
+		[ -s timeline.png ]
 	fi
 	gpumemsnap-test/bin/gpumemsnap report "$BATS_TEST_DIRNAME/../data/solver.json" | grep -q 'GPU 0 needed at most'
 }

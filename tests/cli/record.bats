@@ -97,7 +97,9 @@ no_leftovers() { [ -z "$(find . -name '*.spool')" ]; }
 		until_true test -s count
 		sleep "0.0$((RANDOM % 90 + 10))"
 		pkill -9 -P $!
-		wait $! || [ $? -eq 137 ]
+		rc=0
+		wait $! || rc=$?
+		[ $rc -eq 137 ]
 		jq -e .format snapshot.json >/dev/null
 		called=$(od -An -tu8 -N8 count | tr -d ' ')
 		recorded=$(($(events snapshot.json device.alloc) + $(events snapshot.json device.free)))

@@ -162,7 +162,9 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 		for _ in {1..600}; do [ -e s.dump$n.json ] && break; sleep 0.05; done
 	done
 	kill -TERM "$app"
-	wait $! || [ $? -eq 143 ]
+	rc=0
+	wait $! || rc=$?
+	[ $rc -eq 143 ]
 	[ "$(events device.alloc s.dump1.json) $(events device.alloc s.dump2.json) $(events device.alloc)" = "2 2 2" ]
 }
 

@@ -185,7 +185,9 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 	for _ in {1..600}; do [ -s out ] && break; sleep 0.05; done
 	kill -STOP "$(pgrep -P $!)"
 	kill -CONT "$(pgrep -P $!)" # which it handles, and then ends
-	wait $! || [ $? -eq 9 ]
+	rc=0
+	wait $! || rc=$?
+	[ $rc -eq 9 ]
 	[ "$(all_events) $(complete)" = "60 true" ]
 }
 

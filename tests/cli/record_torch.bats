@@ -127,7 +127,9 @@ rows() {
 	record python3 serve.py >ready 3>&- &
 	for _ in $(seq 600); do grep -q ready ready && break; sleep 0.1; done
 	kill -TERM $!
-	wait $! || [ $? -eq 143 ]
+	rc=0
+	wait $! || rc=$?
+	[ $rc -eq 143 ]
 	report snapshot.json | jq -e '.snapshots[0] | .devices[0].requested.end == 5242880 and .devices[0].level == "framework"
 		and (.why_incomplete | test("signal 15"))'
 }

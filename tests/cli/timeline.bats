@@ -37,7 +37,8 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 		mark=$(awk '$1 == "text" && $2 ~ /^peak#/ {print $4 + 1}' layout)
 		# the highest run of any band (its smallest y) is at the mark, to the pixel
 		top=$(awk '$1 == "area" && $2 ~ /^band/ {for (i = 7; i <= NF; i++) {split($i, r, /[*-]/); if (r[3] > r[2]) print r[2]}}' layout | sort -n | head -1)
-		[ $((mark - top)) -ge -2 ] && [ $((mark - top)) -le 2 ]
+		[ $((mark - top)) -ge -2 ]
+		[ $((mark - top)) -le 2 ]
 	done
 }
 
@@ -71,13 +72,15 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	x() { awk -v r="phase#$1" '$1 == "rect" && $2 == r {print $3}' layout | sed -n "$2p"; }
 	plot=$(awk '$2 == "area" || $2 == "band#0" {print $5; exit}' layout)
 	moved=$(($(x 0 2) - $(x 0 1)))
-	[ $((moved - plot / 5)) -ge -2 ] && [ $((moved - plot / 5)) -le 2 ]
+	[ $((moved - plot / 5)) -ge -2 ]
+	[ $((moved - plot / 5)) -le 2 ]
 	grep -qF '"peak 2.50 GiB at 328.00 ms"' layout
 	grep -qF '"peak 2.50 GiB at 468.00 ms"' layout
 	grep -qF 'meta Peak "rank 1 · r1.json, GPU 0: 2687500288 bytes"' layout
 	# nothing is drawn of a recording before it began and after it ended
 	read -r x y w h < <(awk '$2 == "blank#0" {print $3, $4, $5, $6}' layout)
-	[ $((w - plot / 5)) -ge -2 ] && [ $((w - plot / 5)) -le 2 ]
+	[ $((w - plot / 5)) -ge -2 ]
+	[ $((w - plot / 5)) -le 2 ]
 	[ "$(grep -c '^rect blank#' layout)" = 2 ]
 	grep -qF 'Blank: the recording had not begun yet, or had ended.' layout
 }
@@ -102,7 +105,7 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	grep -qF '"3.655 s idle"' cut
 	grep -qF '"time since the first recording began, long idle times cut short"' cut
 	[ "$(grep -c '^rect cut#' cut)" = 2 ] # in each panel
-	! grep -q 'cut' whole
+	[ "$(grep -c cut whole)" = 0 ]
 	# peaks, window and times are the real ones
 	for key in Peak Window; do [ "$(grep "^meta $key " cut)" = "$(grep "^meta $key " whole)" ]; done
 	[ "$(grep -cF '"peak 1.89 GiB at 4.084 s"' cut)" = 2 ]
@@ -121,7 +124,7 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	[ "$(grep -c '^text bytes.tick#1073741824 ' shared)" = 2 ]
 	[ "$(grep -c '^text bytes.tick#1073741824 ' own)" = 1 ]
 	grep -q 'All panels have the same scale' shared
-	! grep -q 'All panels have the same scale' own
+	[ "$(grep -c 'All panels have the same scale' own)" = 0 ]
 }
 
 @test "a merged set is drawn like its files; times and no times have no axis in common" {
@@ -154,7 +157,7 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	gpumemsnap timeline --layout "$train" >tall
 	gpumemsnap timeline --layout --height 640 "$train" >low
 	grep '^text legend.band' tall | grep -qF '"← <module> gmsgen.py:45 · to module.py:1384"'
-	! grep '^text legend.band' low | grep -qF '"← <module> gmsgen.py:45 · to module.py:1384"'
+	[ "$(grep '^text legend.band' low | grep -cF '"← <module> gmsgen.py:45 · to module.py:1384"')" = 0 ]
 	# and none of it lies beside the time axis or below
 	for layout in tall low; do
 		[ "$(awk '/^text legend/ {print $4}' $layout | sort -n | tail -1)" -le "$(awk '/^rect time.tick/ {print $4; exit}' $layout)" ]
@@ -238,7 +241,8 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 		[ "$(grep "^meta $key " events)" = "$(grep "^meta $key " time)" ]
 	done
 	colour() { awk '$1 == "rect" && $2 ~ /^legend.band/ {c = $NF} /"softmax functional.py:2159"/ && /legend/ {print c; exit}' "$1"; }
-	[ -n "$(colour time)" ] && [ "$(colour events)" = "$(colour time)" ]
+	[ -n "$(colour time)" ]
+	[ "$(colour events)" = "$(colour time)" ]
 	# phases are as long as the events in them
 	[ "$(awk '$2 == "phase#0" && $1 == "rect" {print $5}' events)" -gt "$(awk '$2 == "phase#0" && $1 == "rect" {print $5}' time)" ]
 	# asked for a time, it is time; and --axis events makes events of any recording
@@ -256,7 +260,8 @@ png_size() { # FILE: "WIDTH HEIGHT" from the header
 	read -r x y w h <<<"$(awk '$2 == "block#0" {print $3, $4, $5, $6}' layout)"
 	[ "$(awk '$1 == "rect" && $2 ~ /^block#/ {print $4 + $6}' layout | sort -n | tail -1)" = $((y + h)) ]
 	plot=$(awk '$2 ~ /^time.tick#0$/ {print $3}' layout)
-	[ $((x - plot)) -lt 10 ] && [ "$w" -gt 1300 ]
+	[ $((x - plot)) -lt 10 ]
+	[ "$w" -gt 1300 ]
 }
 
 # MEGABYTES…: a snapshot of so many allocations, far from each other
@@ -272,7 +277,8 @@ allocations() {
 	grep -q 'many of which share a row of pixels' layout
 	plot=$(awk '$2 == "frame" {print $6; exit}' layout)
 	large=$(awk '$2 == "block#0" {print $6}' layout)
-	[ $((2 * large - plot)) -ge -6 ] && [ $((2 * large - plot)) -le 6 ]
+	[ $((2 * large - plot)) -ge -6 ]
+	[ $((2 * large - plot)) -le 6 ]
 	allocations 6 $(yes 1 | head -6) >few.json
 	gpumemsnap timeline --layout --view segments --height 1000 few.json >layout
 	grep -q 'with gaps between them' layout
@@ -300,7 +306,7 @@ allocations() {
 	# a wide block has its name even if it is none of the bands
 	gpumemsnap timeline --layout --at peak --width 4000 --scale 1 "$BATS_TEST_DIRNAME/../data/torch/train.pickle.gz" >layout
 	grep '^text block.name' layout | grep -qF '"forward gmsgen.py:16"'
-	! grep '^text legend' layout | grep -qF 'forward gmsgen.py:16'
+	[ "$(grep '^text legend' layout | grep -cF 'forward gmsgen.py:16')" = 0 ]
 	# free memory that goes on on the next line has its whole size where it begins
 	gpumemsnap timeline --layout --at end "$BATS_TEST_DIRNAME/../data/torch/ring.pickle.gz" >layout
 	free=$(sed -n 's/.*the largest \(.*\)"$/\1/p' layout)
