@@ -112,17 +112,16 @@ static void add_block(struct making *k, struct weight *w, size_t row)
 	const struct columns *c = &k->m->ev;
 	/* The row before the window's first row is as good as the window's state. */
 	size_t peak = k->b->peak_row, end;
-	int64_t t0 = row < k->m->n_initial || c->t_ns[row] < k->x->from ? k->x->from : c->t_ns[row],
-	        t1 = end_of(k, row, &end);
+	bool before = row < k->m->n_initial || c->t_ns[row] < k->x->from;
+	int64_t t0 = before ? k->x->from : c->t_ns[row], t1 = end_of(k, row, &end);
 	uint32_t key = group_key(&k->keys, row);
-	bool before = (row < k->m->n_initial || c->t_ns[row] < k->x->from) && end >= k->m->n_initial;
 
 	if (t1 < t0)
 		return;
 	w[key].used = true;
 	w[key].key = key;
 	w[key].area += (double)c->size[row] * (double)(t1 - t0);
-	if (peak == SIZE_MAX ? before : row <= peak && end > peak)
+	if (peak == SIZE_MAX ? before && end >= k->m->n_initial : row <= peak && end > peak)
 		w[key].at_peak += c->size[row];
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LED_BY " \xe2\x86\x90 " /* ← */
+
 static bool starts_any(const char *s, const char *const *words)
 {
 	for (; *words; words++)
@@ -121,9 +123,16 @@ void code_stack_name(struct code_memo *c, const struct model *m, uint32_t stack,
 	}
 	frames_label(out, m, f[inner]);
 	if (own != SIZE_MAX && own != inner) {
-		text_puts(out, " \xe2\x86\x90 ");
+		text_puts(out, LED_BY);
 		frames_label(out, m, f[own]);
 	}
+}
+
+size_t code_name_inner(const char *name)
+{
+	const char *rest = strstr(name, LED_BY);
+
+	return rest ? (size_t)(rest - name) : strlen(name);
 }
 
 void code_stack_difference(struct code_memo *c, const struct model *m, uint32_t stack, uint32_t other,

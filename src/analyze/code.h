@@ -32,6 +32,8 @@ void code_where(const struct model *m, uint32_t frame, bool line, struct text *o
 /* A stack in one line: the frame that tells most and, if that is a library's, the program's own frame that
  * led there: "softmax functional.py:2159 ← forward model.py:31". Stack 0 is "no stack recorded". */
 void code_stack_name(struct code_memo *c, const struct model *m, uint32_t stack, struct text *out);
+/* The bytes of such a name without the frame that led there: all if it has none. */
+size_t code_name_inner(const char *name);
 /* Where two stacks of one name part: the innermost frame of `stack` that `other` does not share (plumbing
  * left out), or nothing. */
 void code_stack_difference(struct code_memo *c, const struct model *m, uint32_t stack, uint32_t other,

@@ -10,8 +10,8 @@ struct timeline_opts {
 	bool own_scale;
 	struct drawing drawing;
 	const struct model *recorded; /* the recordings as read */
-	const struct model *drawn;    /* and as drawn: maybe by event number */
-	const struct cuts *cuts;      /* of the times of those drawn, or NULL */
+	const struct model *drawn;    /* and as drawn: maybe by event number, or on shown times (cuts.h) */
+	const struct cuts *cuts;      /* what was cut out of the times of those drawn, or NULL */
 };
 
 /* One device of pic's recording: all lives, or with --at the state at an instant. */

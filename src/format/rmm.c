@@ -247,7 +247,8 @@ static const char *start_of(const struct input *in)
 
 bool rmm_probe(const struct input *in)
 {
-	const char *s = start_of(in), *end = memchr(s, '\n', in->n < 4096 ? in->n - (size_t)(s - (const char *)in->data) : 4093);
+	const char *s = start_of(in), *last = (const char *)in->data + in->n;
+	const char *end = memchr(s, '\n', last - s < 4096 ? (size_t)(last - s) : 4096);
 	struct field field[FIELDS];
 	int64_t ns;
 	uint64_t tid;
@@ -260,7 +261,8 @@ bool rmm_probe(const struct input *in)
 		return false;
 	if (is(field[THREAD], "Thread") && is(field[ACTION], "Action") && is(field[POINTER], "Pointer"))
 		return true;
-	return number(field[THREAD], &tid) && time_of(field[TIME], &ns, &of_day) && GMS_OP_KIND(action_op(field[ACTION])) == GMS_K_BLOCK;
+	return number(field[THREAD], &tid) && time_of(field[TIME], &ns, &of_day) &&
+	       GMS_OP_KIND(action_op(field[ACTION])) == GMS_K_BLOCK;
 }
 
 static void finish(struct log *l)

@@ -132,7 +132,7 @@ struct torch {
 
 	/* the top level */
 	unsigned n_tops; /* snapshots in this pickle so far: mostly one, though it may stand inside another object */
-	unsigned wanted; /* the how manieth is read; 0: the last */
+	unsigned wanted; /* which of them is read, counted from 1; 0: the last */
 	bool has_segments, has_host_segments;
 	struct pickle_object segments, device_traces, host_segments, host_traces;
 };
@@ -185,7 +185,7 @@ static inline uint32_t torch_stack_of(const struct torch *t, const struct torch_
 	return 0;
 }
 
-/* Several snapshots in one pickle (a job's ranks): is the one that is wanted complete? What comes then is not its. */
+/* Several snapshots in one pickle (a job's ranks): has all of the wanted one been seen? What comes then is another's. */
 static inline bool torch_is_done(const struct torch *t)
 {
 	return t->wanted && t->n_tops >= t->wanted;

@@ -1,5 +1,6 @@
 /* legend.c: entries of a legend. */
 #include "render/legend.h"
+#include "analyze/code.h"
 #include <string.h>
 
 /* Returns the number of its lines. */
@@ -7,12 +8,12 @@ static int put_name(const struct legend *at, const char *role, int64_t ref, int 
                     const char *name)
 {
 	struct pic_style s = at->l->text;
-	const char *arrow = strstr(name, " \xe2\x86\x90 ");
-	size_t n = arrow ? (size_t)(arrow - name) : strlen(name);
+	size_t n = code_name_inner(name);
+	const char *arrow = name + n;
 
 	s.size = look_px(at->l, 11);
 	int w = picture_fit(at->p, role, ref, x, y, room, &s, name, n), line = look_px(at->l, LEGEND_LINE);
-	if (!arrow)
+	if (!*arrow)
 		return 1;
 	int rest = font_width(at->p->font, s.face, s.size, arrow, strlen(arrow));
 	if (rest > room - w && at->y + at->left * look_px(at->l, LEGEND_ENTRY) + line <= at->bottom) {

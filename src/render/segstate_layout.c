@@ -101,9 +101,8 @@ static void name_of(struct plan *g, uint32_t key, struct text *out)
 		}
 	if (g->t->by == BY_STACK)
 		code_stack_name(&g->codes, g->t->m, key, out);
-	const char *caller = out->n ? strstr(out->s, " \xe2\x86\x90 ") : NULL;
-	if (caller) {
-		out->n = (size_t)(caller - out->s);
+	if (out->n) {
+		out->n = code_name_inner(out->s);
 		out->s[out->n] = 0;
 	}
 }

@@ -60,8 +60,7 @@ static void name_band(struct timeline_panel *p, struct timeline_band *out, const
 		text_puts(&brief, "everything else");
 	} else if (t->by == BY_STACK) {
 		code_stack_name(&p->codes, t->m, b->key, &name);
-		const char *caller = strstr(name.s, " \xe2\x86\x90 ");
-		text_add(&brief, name.s, caller ? (size_t)(caller - name.s) : name.n);
+		text_add(&brief, name.s, code_name_inner(name.s));
 	} else {
 		group_label(&name, t->m, t->by, b->key);
 		group_label(&brief, t->m, t->by, b->key);

@@ -217,7 +217,7 @@ class Flame {
   tell(node) {
     const stack = node.entries.length === 1 ? node.entries[0].stack : null;
     this.app.details({ title: this.name(node), stack, facts: [['total', this.amount(node.total)], ['share', `${(100 * node.total / this.root.total).toFixed(2)} %`], ['stacks', count(node.entries.length)],
-      ...(node.frame >= 0 ? [['where', whereOf(this.app.file, node.frame) || '—']] : [])] }, true);
+      ...(node.frame >= 0 ? [['where', whereOf(this.app.file, node.frame) || '—']] : [])] });
   }
   zoomTo(node) { this.zoomed = node; this.draw(); }
 }

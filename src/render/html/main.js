@@ -126,7 +126,7 @@ class App {
     this.timeline.draw();
     if (quiet && this.instant !== null) {
       const d = this.device, b = d.block[this.instant], k = b >= 0 ? b : ~b, f = this.timeline.blockFacts(k);
-      this.details({ ...f, title: `${b >= 0 ? 'Allocated' : 'Freed'}: ${f.title}`, facts: [['live now', bytesText(d.total[this.instant])], ...f.facts] }, true);
+      this.details({ ...f, title: `${b >= 0 ? 'Allocated' : 'Freed'}: ${f.title}`, facts: [['live now', bytesText(d.total[this.instant])], ...f.facts] });
     }
   }
   // The number of a stack that the report wrote out as frames, or null.

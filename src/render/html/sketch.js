@@ -9,7 +9,7 @@ class Sketch {
     Object.assign(this, { file, info, number: info.device, by: 'stack', list: s.bands, width: s.columns, n: 1, initial: 0, space: 1, size: [] });
     this.high = read('high');
     this.low = read('low');
-    this.value = s.bands.map((_, i) => read('band' + i, Float64Array));
+    this.value = s.bands.map((_, i) => read('band' + i));
     for (const b of this.list) if (!b.rest) b.colour = stackColour(file, b.key);
     this.time = [s.peak_t];
     this.peak = s.peak;

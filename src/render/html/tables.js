@@ -99,7 +99,7 @@ function drawStacks(app) {
     [{ title: 'Stack', stack: true, key: x => stackName(app.file, x.stack), text: x => { const [a, b] = stackName(app.file, x.stack).split(' ← '); return b ? [a, '← ' + b] : a; } },
       size(app.file.still ? 'Live' : 'At the peak', 'peak'), { title: 'Blocks', number: true, key: x => x.blocks, text: x => count(x.blocks) }, size('At the end', 'end'),
       { title: 'Allocations', number: true, key: x => x.allocs, text: x => count(x.allocs) }, size('Allocated', 'bytes')],
-    [...rows.values()], 1, x => app.details({ title: stackName(app.file, x.stack), stack: x.stack, facts: [[atPeak(app.file), `${bytesText(x.peak)} in ${plural(x.blocks, 'block')}`], ['at the end', bytesText(x.end)], ['allocated', `${bytesText(x.bytes)} by ${plural(x.allocs, 'allocation')}`]] }, true));
+    [...rows.values()], 1, x => app.details({ title: stackName(app.file, x.stack), stack: x.stack, facts: [[atPeak(app.file), `${bytesText(x.peak)} in ${plural(x.blocks, 'block')}`], ['at the end', bytesText(x.end)], ['allocated', `${bytesText(x.bytes)} by ${plural(x.allocs, 'allocation')}`]] }));
 }
 
 const TABLES = { stacks: drawStacks, leaks: drawLeaks, growth: drawGrowth, failures: drawFailures, groups: drawGroups };

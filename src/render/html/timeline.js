@@ -306,7 +306,7 @@ class Timeline {
       const light = band => () => { this.lit = band; this.draw(); };
       button.onmouseenter = button.onfocus = light(i);
       button.onmouseleave = button.onblur = light(-1);
-      button.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant), true);
+      button.onclick = () => this.app.device && this.app.details(this.bandFacts(i, this.app.instant));
       return el('li', {}, button);
     };
     const entries = this.bands.list.map((b, i) => entry(i, b)).reverse();
@@ -455,8 +455,8 @@ class Timeline {
     const u = this.under(x, y);
     if (!u) return;
     this.app.pickInstant(u.event);
-    if (u.kind === 'block') this.app.details(this.blockFacts(u.block), true);
-    else if (u.kind === 'band') this.app.details(this.bandFacts(u.band, u.event), true);
+    if (u.kind === 'block') this.app.details(this.blockFacts(u.block));
+    else if (u.kind === 'band') this.app.details(this.bandFacts(u.band, u.event));
   }
   // The picked instant, or the edge of what is shown, becomes the selection's beginning or end.
   selectAt(edge) {
