@@ -265,18 +265,30 @@ static void integrate(struct sampling *s)
 	}
 }
 
+/* Does it climb evenly along x, and still does in the last third? */
+static bool climbs(const double *x, const int64_t *y, size_t n, double *slope, double *r2)
+{
+	size_t from = n - n / 3 - 1; /* the last third, and where it comes from */
+	double late, late_r2;
+
+	fit(x, y, n, slope, r2);
+	fit(x + from, y + from, n - from, &late, &late_r2);
+	return *r2 >= 0.6 && *slope > 0 && late * 2 >= *slope;
+}
+
 static void judge(const struct sampling *s, const struct track *t, struct growth *out, size_t *cap)
 {
-	size_t from = s->n - s->n / 3 - 1; /* the last third, and where it comes from */
 	struct growth_row row = {.stack = t->stack};
-	double late, late_r2;
+	double order[MAX_SAMPLES], per_sample;
 	int64_t rise;
+	size_t i;
 
 	if (!grows(t->bytes, s->n, &rise))
 		return;
-	fit(s->x, t->bytes, s->n, &row.slope, &row.r2);
-	fit(s->x + from, t->bytes + from, s->n - from, &late, &late_r2);
-	if (row.r2 < 0.6 || row.slope <= 0 || late * 2 < row.slope)
+	for (i = 0; i < s->n; i++)
+		order[i] = (double)i;
+	if (!climbs(s->x, t->bytes, s->n, &row.slope, &row.r2) &&
+	    !climbs(order, t->bytes, s->n, &per_sample, &row.r2)) /* time may have stood still, on a busy machine */
 		return;
 	/* A framework's recording ends while the program runs: what is gone by then was not kept. */
 	if (s->framework && t->kept * 2 < rise)

@@ -3,8 +3,9 @@
  * The live bytes of every stack are sampled: where steps begin, or at evenly spaced rows. A stack
  * grows if
  *  - the least it holds in the last third of the samples is more than the most it held in the first third,
- *  - in the last third it still climbs at least half as fast as in all of it, and it has not been still at the
- *    end for more than twice as long as ever before (what levels off was warm-up, or a cache that is full now),
+ *  - in the last third it still climbs at least half as fast as in all of it, by the clock or by the samples'
+ *    order, and it has not been still at the end for more than twice as long as ever before (what levels off
+ *    was warm-up, or a cache that is full now),
  *  - no single jump makes up most of the rise.
  * Freeing everything at the very end does not hide growth: samples end with the last allocation.
  *

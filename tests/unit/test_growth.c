@@ -103,6 +103,24 @@ static void only_the_leak_among_noisy_temporaries_is_named(void **state)
 	}
 }
 
+static void a_leak_is_named_also_where_the_program_stood_still_for_long(void **state)
+{
+	struct maker k;
+	struct growth g;
+	size_t row;
+
+	(void)state;
+	begin(&k);
+	noisy_program(&k, GMS_K_DEVICE, true, false, false);
+	for (row = k.m.ev.n - k.m.ev.n / 30; row < k.m.ev.n; row++)
+		k.m.ev.t_ns[row] += 3600ll * 1000000000;
+	growth_find(&k.m, 0, MODEL_UNKNOWN, &g);
+	assert_int_equal(g.n, 1);
+	assert_string_equal(function_of(&k.m, g.rows[0].stack), "cache_result");
+	growth_free(&g);
+	model_free(&k.m);
+}
+
 static void temporaries_and_warm_up_alone_do_not_grow(void **state)
 {
 	struct maker k;
@@ -451,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(only_the_leak_among_noisy_temporaries_is_named),
+	    cmocka_unit_test(a_leak_is_named_also_where_the_program_stood_still_for_long),
 	    cmocka_unit_test(temporaries_and_warm_up_alone_do_not_grow),
 	    cmocka_unit_test(a_plateau_is_not_growth),
 	    cmocka_unit_test(what_is_given_back_before_a_framework_recording_ends_was_not_kept),
