@@ -104,8 +104,16 @@ rows() {
 }
 
 @test "--torch-every saves the history of a program that is killed" {
-	echo 'import os, signal, time, torch; x = torch.empty(5 << 20); time.sleep(0.6); os.kill(os.getpid(), signal.SIGKILL)' >killed.py
-	run record --torch-every 50ms python3 killed.py
+	cat >killed.py <<-'PY'
+		import os, signal, time, torch
+		x = torch.empty(5 << 20)
+		path, seen = "%s/%d.torch" % (os.environ["GPUMEMSNAP_SPOOL"], os.getpid()), set()
+		while len(seen) < 3: # the first two may have been begun before x
+		    seen |= {os.stat(path).st_mtime_ns} if os.path.exists(path) else set()
+		    time.sleep(0.01)
+		os.kill(os.getpid(), signal.SIGKILL)
+	PY
+	run record --torch-every 50ms timeout 600 python3 killed.py
 	[ "$status" -eq 137 ]
 	[ "$(rows block.alloc | wc -l)" -eq 1 ]
 }
