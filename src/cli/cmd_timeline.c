@@ -331,14 +331,15 @@ static int draw(const struct timeline_opts *o, const struct together *all, struc
 	with.recorded = with.drawn = all->m;
 	if (all->n > 1 && all->m->has_time && !o->axis && !o->from && !o->to)
 		find_cuts(&cuts, all);
-	if (!cuts.n && (!by_event || !all->m->has_time || o->at))
+	with.cuts = cuts.n ? &cuts : NULL;
+	if (!with.cuts && (!by_event || !all->m->has_time || o->at))
 		return draw_over_time(&with, all, false, font, e);
-	if (cuts.n)
-		together_cut(all, with.cuts = &cuts, &counted);
+	if (with.cuts)
+		together_cut(all, with.cuts, &counted);
 	else
 		together_count(all, &counted);
 	with.drawn = counted.m;
-	rc = draw_over_time(&with, &counted, !cuts.n, font, e);
+	rc = draw_over_time(&with, &counted, !with.cuts, font, e);
 	together_uncount(&counted);
 	return rc;
 }

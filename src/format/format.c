@@ -74,7 +74,9 @@ static int choose_part(const struct input *in, const char *path, const char *fil
 	part->part = named && k < UINT32_MAX ? (unsigned)k + 1 : 0;
 	if (set_probe(in))
 		return named ? set_part(in, k, path, part, e) : only_part(in, path, part, e);
-	return named && k && (!part->part || !torch_probe(in)) ? err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot") : 0;
+	if (named && k && (!part->part || !torch_probe(in)))
+		return err_set(e, ERR_INPUT, path, -1, "the file holds one snapshot");
+	return 0;
 }
 
 int format_read(struct model *m, const char *path, struct err *e)

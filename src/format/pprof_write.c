@@ -11,7 +11,16 @@
 int export_pprof(const struct export_view *v, struct output *o, struct err *e);
 
 /* field numbers of profile.proto */
-enum { SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRING_TABLE = 6, TIME_NANOS = 9, DEFAULT_SAMPLE_TYPE = 14 };
+enum {
+	SAMPLE_TYPE = 1,
+	SAMPLE = 2,
+	MAPPING = 3,
+	LOCATION = 4,
+	FUNCTION = 5,
+	STRING_TABLE = 6,
+	TIME_NANOS = 9,
+	DEFAULT_SAMPLE_TYPE = 14
+};
 
 /* The strings that the profile needs besides the model's: they come first, and the program's name behind them. */
 static const char *const own[] = {"", "inuse_objects", "count", "inuse_space", "bytes", EXPORT_NO_STACK, "[unknown]"};
