@@ -125,6 +125,29 @@ static void add_block(struct making *k, struct weight *w, size_t row)
 		w[key].at_peak += c->size[row];
 }
 
+/* Of n weights, the heaviest first. */
+static void take_bands(struct making *k, struct weight *w, size_t n, size_t max)
+{
+	struct bands *b = k->b;
+
+	b->n = n <= max ? n : max;
+	qsort(w, b->n, sizeof *w, more_area_first);
+	for (size_t i = 0; i < b->n; i++)
+		b->band[i] = (struct band){.key = w[i].key, .members = 1, .at_peak = w[i].at_peak};
+	if (n > b->n) {
+		struct band rest = {.key = BANDS_REST, .members = (uint32_t)(n - max)};
+		for (size_t i = max; i < n; i++)
+			rest.at_peak += w[i].at_peak;
+		b->band[b->n++] = rest;
+	}
+	k->band_of = mem_alloc((k->keys.n + 1) * sizeof *k->band_of);
+	for (size_t i = 0; i < k->keys.n; i++)
+		k->band_of[i] = (uint32_t)b->n - 1;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->band[i].key != BANDS_REST)
+			k->band_of[b->band[i].key] = (uint32_t)i;
+}
+
 static void choose_bands(struct making *k, size_t max)
 {
 	struct weight *w = mem_zalloc(k->keys.n + 1, sizeof *w);
@@ -148,22 +171,7 @@ static void choose_bands(struct making *k, size_t max)
 		w[i].sum =
 		    (peaks > 0 ? (double)w[i].at_peak / peaks : 0) + (areas > 0 ? w[i].area / areas : 0);
 	qsort(w, n, sizeof *w, heavier_first);
-	k->b->n = n <= max ? n : max;
-	qsort(w, k->b->n, sizeof *w, more_area_first);
-	for (size_t i = 0; i < k->b->n; i++)
-		k->b->band[i] = (struct band){.key = w[i].key, .members = 1, .at_peak = w[i].at_peak};
-	if (n > k->b->n) {
-		struct band rest = {.key = BANDS_REST, .members = (uint32_t)(n - max)};
-		for (size_t i = max; i < n; i++)
-			rest.at_peak += w[i].at_peak;
-		k->b->band[k->b->n++] = rest;
-	}
-	k->band_of = mem_alloc((k->keys.n + 1) * sizeof *k->band_of);
-	for (size_t i = 0; i < k->keys.n; i++)
-		k->band_of[i] = (uint32_t)k->b->n - 1;
-	for (size_t i = 0; i < k->b->n; i++)
-		if (k->b->band[i].key != BANDS_REST)
-			k->band_of[k->b->band[i].key] = (uint32_t)i;
+	take_bands(k, w, n, max);
 	free(w);
 }
 

@@ -9,7 +9,8 @@
 int views_moment(struct export_view *v, const char *at, struct err *e);
 /* About a hundred instants, the peak among them; some of them in detail. */
 void views_series(struct export_view *v);
-/* What was requested, also pool by pool, and what is reserved, on every device. Long ones are thinned out: no extreme is lost. */
+/* What was requested, also pool by pool, and what is reserved, on every device. Long ones are thinned out: no extreme
+ * is lost. */
 void views_counters(struct export_view *v);
 void views_free(struct export_view *v);
 

@@ -429,28 +429,41 @@ static bool has_several(const struct torch *t, pickle_word top)
 	return t->n_tops > 1 && !pickle_is(&t->p, top, TORCH_IS_TOP);
 }
 
-static int assemble(struct torch *t, pickle_word top)
+/* Is there a snapshot, and is it clear which one is meant? torch.cuda.memory_snapshot() gives just a list
+ * of segments. */
+static int choose_snapshot(struct torch *t, pickle_word top)
 {
-	struct model *m = t->m;
 	const struct pickle_object *o = pickle_tag(top) == PICKLE_OBJECT ? pickle_object(&t->p, top) : NULL;
-	size_t left;
+	const char *name = t->p.in->name;
+	unsigned n = t->n_tops;
 
 	if (o && (o->kind == TORCH_IS_SEGMENTS || o->kind == PICKLE_EMPTY_LIST)) {
 		t->segments = *o;
 		t->has_segments = true;
-	} else if (has_several(t, top) && !t->wanted) {
-		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1,
+		n = 1;
+	}
+	if (!n)
+		return err_set(
+		    t->p.e, ERR_INPUT, name, -1,
+		    "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");
+	if (t->wanted > n)
+		return err_set(t->p.e, ERR_INPUT, name, -1, "the pickle holds %u snapshot%s, counted from 0", n,
+		               n == 1 ? "" : "s");
+	if (n > 1 && has_several(t, top) && !t->wanted)
+		return err_set(t->p.e, ERR_INPUT, name, -1,
 		               "a pickle with %u PyTorch memory snapshots; name one by a number behind the file's "
 		               "name, #0 to #%u",
-		               t->n_tops, t->n_tops - 1);
-	} else if (t->wanted > (t->n_tops ? t->n_tops : 1)) {
-		return err_set(t->p.e, ERR_INPUT, t->p.in->name, -1, "the pickle holds %u snapshot%s, counted from 0",
-		               t->n_tops, t->n_tops == 1 ? "" : "s");
-	} else if (!t->n_tops) {
-		return err_set(
-		    t->p.e, ERR_INPUT, t->p.in->name, -1,
-		    "a pickle, but no PyTorch memory snapshot: it has neither segments nor device_traces");
-	}
+		               n, n - 1);
+	return 0;
+}
+
+static int assemble(struct torch *t, pickle_word top)
+{
+	struct model *m = t->m;
+	size_t left;
+
+	if (choose_snapshot(t, top))
+		return -1;
 	for (left = 0; t->p.at + left < t->p.end && !t->p.at[left];)
 		left++;
 	if (t->p.at + left < t->p.end)

@@ -178,6 +178,11 @@ value() { gpumemsnap report -f json s.pickle | jq -c "$1"; }
 	run gpumemsnap report 's.pickle#2'
 	[ "$status" -eq 3 ]
 	[[ $output == *"the pickle holds 2 snapshots, counted from 0"* ]]
+	snapshot '[S(1 << 40, 2 * MiB, [B(1 << 40, MiB)])]' >s.pickle # what torch.cuda.memory_snapshot() gives
+	gpumemsnap report 's.pickle#0' | grep -q 'GPU 0'
+	run gpumemsnap report 's.pickle#1'
+	[ "$status" -eq 3 ]
+	[[ $output == *"the pickle holds 1 snapshot, counted from 0"* ]]
 }
 
 @test "what-if believes the settings in force, whatever their text says or lacks" {
