@@ -87,6 +87,12 @@ static void put(const struct rec_site *site, enum gms_action action, const struc
 	rec_end(lane, saved);
 }
 
+/* The CUDA runtime tries once before it has a context, and then again. */
+static bool no_device_was_asked(CUresult r, const struct rec_about *a, const struct rec_place *p)
+{
+	return (r == CUDA_ERROR_INVALID_CONTEXT || r == CUDA_ERROR_NOT_INITIALIZED) && p->device == REC_NO_DEVICE && !a->on_host;
+}
+
 static void put_fail(const struct rec_site *site, CUresult r, const struct rec_about *a)
 {
 	uint64_t now, free = UINT64_MAX, total = UINT64_MAX;
@@ -100,6 +106,10 @@ static void put_fail(const struct rec_site *site, CUresult r, const struct rec_a
 		return;
 	now = rec_clock_now(&lane->clock);
 	p = place(lane, a, &once);
+	if (no_device_was_asked(r, a, p)) {
+		rec_end(lane, saved);
+		return;
+	}
 	if (p->device == lane->thread->device) /* the driver tells of the current one */
 		rec_memory_info(&free, &total);
 	ev = event_of(GMS_A_FAIL, a, p);

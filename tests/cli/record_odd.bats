@@ -103,6 +103,11 @@ calls() { od -An -v -t u8 -w64 count | awk '{n += $1} END {print n}'; }
 	[ "$(all_events)" -eq 105 ]
 }
 
+@test "a request without a context was asked of no device, so it is no failure" {
+	same no_context
+	[ "$(events device.fail)" -eq 0 ]
+}
+
 @test "another name space of users" {
 	unshare -r true 2>/dev/null || skip 'no user namespaces here'
 	rec unshare -rm "$F/odd" close_all

@@ -335,6 +335,19 @@ static int all_blocked(void)
 	return told(sigismember(&pending, SIGTERM) && !sigismember(&pending, SIGUSR1) ? 0 : 3);
 }
 
+/* As the CUDA runtime does, which gets its context only then. */
+static int no_context(void)
+{
+	CUdeviceptr p;
+
+	gpu_must(set_current(NULL), "cuCtxSetCurrent");
+	if (gpu_alloc(&p, 4096) != CUDA_ERROR_INVALID_CONTEXT)
+		return 4;
+	gpu_must(set_current(gpu_context), "cuCtxSetCurrent");
+	work(20);
+	return told(0);
+}
+
 /* Until a signal ends it. */
 static int wait_here(void)
 {
@@ -365,7 +378,7 @@ static const struct way {
 	int (*go)(void);
 } ways[] = {WAY(coroutines), WAY(altstack), WAY(descriptors), WAY(few_descriptors), WAY(address_space), WAY(close_all),
 	    WAY(undumpable), WAY(sandboxed), WAY(vforks), WAY(execs), WAY(main_gone), WAY(quick), WAY(abort_late), WAY(close_driver),
-	    WAY(own_handlers), WAY(all_blocked), WAY(wait_here), WAY(wait_and_end)};
+	    WAY(own_handlers), WAY(all_blocked), WAY(no_context), WAY(wait_here), WAY(wait_and_end)};
 
 int main(int argc, char **argv)
 {

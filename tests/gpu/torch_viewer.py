@@ -32,10 +32,15 @@ def told_by(action, path):
                           stdout=subprocess.PIPE, text=True).stdout
 
 
+def held(devices):
+    """What the viewer's segments add up to: without blocks each allocation is one, and a pool's reserve is not there."""
+    return sum(d["reserved" if "block" in d["kinds"] else "requested"]["end"] for d in devices)
+
+
 def stats(path, data, devices):
     """Totals of the state at the end; it asserts itself that every segment's blocks add up to the segment."""
     text = told_by("stats", path)
-    reserved, requested = (sum(d[k]["end"] for d in devices) for k in ("reserved", "requested"))
+    reserved, requested = held(devices), sum(d["requested"]["end"] for d in devices)
     wanted = [f"segments: {len(data['segments'])}", f"total_reserved: {viz.Bytes(reserved)}"]
     if not any(d["pending_end"] for d in devices):  # the viewer does not count these
         wanted.append(f"total_allocated: {viz.Bytes(requested)}")
@@ -45,7 +50,7 @@ def stats(path, data, devices):
 
 def flames(path, data, devices):
     """Widths of the flame graphs: all that is reserved."""
-    reserved = sum(d["reserved"]["end"] for d in devices)
+    reserved = held(devices)
     with contextlib.redirect_stdout(io.StringIO()):
         texts = {"memory": viz.memory(data, format_flamegraph=str), "segments": viz.segments(data, format_flamegraph=str),
                  "compare": viz.compare([], data["segments"], format_flamegraph=str)}
