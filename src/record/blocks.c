@@ -24,7 +24,7 @@ REC_EXPORT void gms_allocator_event(const struct gms_allocator_event *e)
 	lane = rec_begin(site, &saved);
 	if (!lane)
 		return;
-	now = rec_clock_now(&lane->clock);
+	now = rec_now();
 	if (action == GMS_A_FAIL)
 		rec_memory_info(&free, &total);
 	rec_device(lane, &ev.context);

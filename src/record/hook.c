@@ -78,7 +78,7 @@ static void put(const struct rec_site *site, enum gms_action action, const struc
 	lane = rec_begin(*site, &saved);
 	if (!lane)
 		return;
-	now = rec_clock_now(&lane->clock);
+	now = rec_now();
 	p = place(lane, a, &once);
 	ev = event_of(action, a, p);
 	rec_put(lane, &ev, now, with_stack ? rec_stack(lane, *site) : 0, off);
@@ -104,7 +104,7 @@ static void put_fail(const struct rec_site *site, CUresult r, const struct rec_a
 	lane = rec_begin(*site, &saved);
 	if (!lane)
 		return;
-	now = rec_clock_now(&lane->clock);
+	now = rec_now();
 	p = place(lane, a, &once);
 	if (no_device_was_asked(r, a, p)) {
 		rec_end(lane, saved);

@@ -61,36 +61,11 @@ void rec_quick_exit(void);
 void rec_switch(bool on);		       /* gms_record() */
 bool rec_confined(void); /* has the program forbidden itself system calls since it started? */
 void rec_term_due(void);		       /* term.c: a SIGTERM that was put off comes now */
+uint64_t rec_now(void);
 /* Is it time for another look, after one at `last`? (Now may be a little before that.) */
 static inline bool rec_due(uint64_t now, uint64_t last, uint64_t every)
 {
 	return !last || (every && (int64_t)(now - last) >= (int64_t)every);
-}
-
-/* --- time (clock.c) ------------------------------------------------------------------------- */
-#if defined __x86_64__ && !defined REC_COUNTER /* its test has one of its own */
-#define REC_COUNTER __builtin_ia32_rdtsc
-#endif
-/* The system's clock and the processor's count at one moment. */
-struct rec_clock {
-	uint64_t count, ns;
-	uint64_t rate;	/* ns of 2^32 counts */
-	uint32_t valid; /* counts for which this holds; 0 = look anew */
-};
-void rec_clock_init(void);
-void rec_clock_forked(void);
-uint64_t rec_now(void); /* CLOCK_MONOTONIC, ns */
-uint64_t rec_clock_look(struct rec_clock *c);
-/* The same time as rec_now(), cheaper where there are many events. */
-static inline uint64_t rec_clock_now(struct rec_clock *c)
-{
-#ifdef REC_COUNTER
-	uint64_t counts = REC_COUNTER() - c->count;
-
-	if (__builtin_expect(counts < c->valid, 1))
-		return c->ns + (counts * c->rate >> 32);
-#endif
-	return rec_clock_look(c);
 }
 
 /* --- options (config.c) ------------------------------------------------------------------- */
@@ -143,7 +118,6 @@ struct rec_lane {
 	struct spool_chunk *chunk; /* NULL before the first event */
 	uint64_t last_ns;	   /* of the last event there */
 	const void *frame;	   /* stack address of the call being recorded */
-	struct rec_clock clock;
 	struct rec_place place[REC_PLACES];
 	bool nested, unwinding;
 	uint64_t word[SPOOL_DEPTH_MAX + 16 + 3 * REC_PY_DEPTH]; /* of the stack being taken */

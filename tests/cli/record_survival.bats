@@ -240,11 +240,6 @@ functions() {
 	[[ $output == *" 0 differ, 0 of "* ]]
 }
 
-@test "the recorder's clock is the system's, also where the processor's count jumps" {
-	[[ "$("$F/counted")" == *" 0 wrong" ]]
-	[[ "$("$F/counted" odd)" == *" 0 wrong" ]]
-}
-
 @test "a stack that ends in code without unwind information is recorded, and it is said" {
 	rec "$F/jitted"
 	[ "$status" -ne 77 ] || skip 'code cannot be made here'
