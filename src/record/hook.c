@@ -90,7 +90,7 @@ static void put(const struct rec_site *site, enum gms_action action, const struc
 /* The CUDA runtime tries once before it has a context, and then again. */
 static bool no_device_was_asked(CUresult r, const struct rec_about *a, const struct rec_place *p)
 {
-	return (r == CUDA_ERROR_INVALID_CONTEXT || r == CUDA_ERROR_NOT_INITIALIZED) && p->device == REC_NO_DEVICE && !a->on_host;
+	return r == CUDA_ERROR_INVALID_CONTEXT && p->device == REC_NO_DEVICE && !a->on_host;
 }
 
 static void put_fail(const struct rec_site *site, CUresult r, const struct rec_about *a)
