@@ -68,12 +68,13 @@ static void append(struct blob *b, const void *v, size_t bytes)
 {
 	size_t all = (bytes + 7) & ~(size_t)7;
 
+	if (!bytes)
+		return;
 	if (b->cap - b->n < all) {
 		b->cap = (b->n + all) * 2;
 		b->v = mem_resize(b->v, b->cap, 1);
 	}
-	if (bytes)
-		memcpy(b->v + b->n, v, bytes);
+	memcpy(b->v + b->n, v, bytes);
 	memset(b->v + b->n + bytes, 0, all - bytes);
 	b->n += all;
 }

@@ -17,8 +17,10 @@ static uint64_t number(const struct blob *b, unsigned width, uint32_t first, siz
 	uint32_t x = 0;
 	double d;
 
-	memcpy(&x, b->v + i * width, width);
-	x = width ? x : first;
+	if (width)
+		memcpy(&x, b->v + i * width, width);
+	else
+		x = first;
 	if (x != BLOB_LARGE)
 		return x;
 	memcpy(&d, b->v + large_at + 8 * (*k)++, 8);
