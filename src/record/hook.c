@@ -66,25 +66,37 @@ static inline struct rec_event event_of(enum gms_action action, const struct rec
 				  .size = a->size};
 }
 
+/* An event in the making: who records it, when, and where the call took place. */
+struct making {
+	struct rec_lane *lane;
+	struct rec_place *place, once;
+	uint64_t now;
+	int saved_errno;
+};
+
+static inline bool begin(struct making *e, const struct rec_site *site, const struct rec_about *a)
+{
+	e->lane = rec_begin(*site, &e->saved_errno);
+	if (!e->lane)
+		return false;
+	e->now = rec_now();
+	e->place = place(e->lane, a, &e->once);
+	return true;
+}
+
 static void put(const struct rec_site *site, enum gms_action action, const struct rec_about *a, bool with_stack,
 		bool off)
 {
-	struct rec_place once, *p;
 	struct rec_event ev;
-	struct rec_lane *lane;
-	uint64_t now;
-	int saved;
+	struct making e;
 
-	lane = rec_begin(*site, &saved);
-	if (!lane)
+	if (!begin(&e, site, a))
 		return;
-	now = rec_now();
-	p = place(lane, a, &once);
-	ev = event_of(action, a, p);
-	rec_put(lane, &ev, now, with_stack ? rec_stack(lane, *site) : 0, off);
+	ev = event_of(action, a, e.place);
+	rec_put(e.lane, &ev, e.now, with_stack ? rec_stack(e.lane, *site) : 0, off);
 	if (action == GMS_A_ALLOC && a->kind != GMS_K_POOL) /* a new pool has nothing yet */
-		samples(lane, p, now);
-	rec_end(lane, saved);
+		samples(e.lane, e.place, e.now);
+	rec_end(e.lane, e.saved_errno);
 }
 
 /* The CUDA runtime tries once before it has a context, and then again. */
@@ -93,29 +105,26 @@ static bool no_device_was_asked(CUresult r, const struct rec_about *a, const str
 	return r == CUDA_ERROR_INVALID_CONTEXT && p->device == REC_NO_DEVICE && !a->on_host;
 }
 
+static void tell_failure(const struct making *e, const struct rec_site *site, CUresult r, const struct rec_about *a)
+{
+	struct rec_event ev = event_of(GMS_A_FAIL, a, e->place);
+	uint64_t free = UINT64_MAX, total = UINT64_MAX;
+
+	ev.addr = 0;
+	if (ev.device == e->lane->thread->device) /* the driver tells of the current one */
+		rec_memory_info(&free, &total);
+	rec_put_fail(e->lane, &ev, e->now, rec_options.stack_alloc ? rec_stack(e->lane, *site) : 0, (int)r, free, total);
+}
+
 static void put_fail(const struct rec_site *site, CUresult r, const struct rec_about *a)
 {
-	uint64_t now, free = UINT64_MAX, total = UINT64_MAX;
-	struct rec_place once, *p;
-	struct rec_event ev;
-	struct rec_lane *lane;
-	int saved;
+	struct making e;
 
-	lane = rec_begin(*site, &saved);
-	if (!lane)
+	if (!begin(&e, site, a))
 		return;
-	now = rec_now();
-	p = place(lane, a, &once);
-	if (no_device_was_asked(r, a, p)) {
-		rec_end(lane, saved);
-		return;
-	}
-	if (p->device == lane->thread->device) /* the driver tells of the current one */
-		rec_memory_info(&free, &total);
-	ev = event_of(GMS_A_FAIL, a, p);
-	ev.addr = 0;
-	rec_put_fail(lane, &ev, now, rec_options.stack_alloc ? rec_stack(lane, *site) : 0, (int)r, free, total);
-	rec_end(lane, saved);
+	if (!no_device_was_asked(r, a, e.place))
+		tell_failure(&e, site, r, a);
+	rec_end(e.lane, e.saved_errno);
 }
 
 static bool filtered(const struct rec_about *a)

@@ -106,24 +106,24 @@ static int altstack(void)
 }
 
 /* --- limits ----------------------------------------------------------------------------------------------- */
-static int descriptors(void)
+static int with_descriptors(rlim_t n)
 {
-	struct rlimit none = {0, 0};
+	struct rlimit limit = {n, n};
 
-	if (setrlimit(RLIMIT_NOFILE, &none))
+	if (setrlimit(RLIMIT_NOFILE, &limit))
 		return 77;
 	work(MANY);
-	return told(0);
+	return told(open("/dev/null", O_RDONLY) == -1 ? 0 : 3);
+}
+
+static int descriptors(void)
+{
+	return with_descriptors(0);
 }
 
 static int few_descriptors(void)
 {
-	struct rlimit few = {3, 3};
-
-	if (setrlimit(RLIMIT_NOFILE, &few))
-		return 77;
-	work(MANY);
-	return told(open("/dev/null", O_RDONLY) == -1 ? 0 : 3);
+	return with_descriptors(3);
 }
 
 static int address_space(void)
