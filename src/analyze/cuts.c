@@ -6,7 +6,6 @@
 #define FEW    200             /* events, that can be seen as they are */
 #define SHORT  (CUTS_MAX)      /* idle for less than one in so many of the window stays */
 #define AS_CUT 40              /* a cut is as wide as one in so many of what is not cut */
-#define FAR    (INT64_MAX / 4) /* times beyond make no sense, and sums of them must not overflow */
 
 struct part {
 	int64_t first, last;
@@ -46,7 +45,7 @@ void cuts_find(struct cuts *c, const struct model *m, const int64_t *shift, size
 	size_t events = 0;
 
 	*c = (struct cuts){0};
-	if (from < -FAR || to > FAR || from >= to)
+	if (from < -CUTS_FAR || to > CUTS_FAR || from >= to)
 		return;
 	int64_t least = (to - from) / SHORT;
 	for (int i = 0; i < PARTS; i++)

@@ -9,6 +9,7 @@
 #include "model/model.h"
 
 #define CUTS_MAX 20
+#define CUTS_FAR (INT64_MAX / 4) /* times beyond make no sense, and sums of them must not overflow */
 
 struct cuts {
 	struct cut {

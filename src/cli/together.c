@@ -4,15 +4,13 @@
 #include "cli/snapshot.h"
 #include <stdlib.h>
 
-/* Clocks beyond these are nonsense, and sums of them must not overflow. */
-#define FAR_START (INT64_MAX / 2)
-#define FAR       (INT64_MAX / 4)
+#define FAR_START (INT64_MAX / 2) /* clocks beyond are nonsense */
 
 void together_span(const struct model *m, int64_t *from, int64_t *to)
 {
 	*from = 0;
 	*to = m->duration_ns > 0 && m->has_time ? m->duration_ns : 0;
-	*to = *to < FAR ? *to : FAR;
+	*to = *to < CUTS_FAR ? *to : CUTS_FAR;
 	for (size_t row = m->n_initial; row < m->ev.n; row++) {
 		*to = m->ev.t_ns[row] > *to ? m->ev.t_ns[row] : *to;
 		*from = m->ev.t_ns[row] < *from ? m->ev.t_ns[row] : *from;
@@ -26,7 +24,7 @@ static bool ran_together(const struct together *t)
 
 	for (size_t i = 0; i < t->n; i++) {
 		int64_t from = t->span[i].from, to = t->span[i].to, start = t->m[i].start_wall_ns;
-		if (start <= 0 || start > FAR_START || to > FAR || from < -FAR || !t->m[i].has_time)
+		if (start <= 0 || start > FAR_START || to > CUTS_FAR || from < -CUTS_FAR || !t->m[i].has_time)
 			return false;
 		begin = start > begin ? start : begin;
 		end = start + to < end ? start + to : end;
@@ -90,7 +88,7 @@ bool together_crowded(const struct together *t, size_t i)
 	size_t in_part[PARTS] = {0}, n = m->ev.n - m->n_initial, sum = 0;
 	int64_t from = t->span[i].from, to = t->span[i].to;
 
-	if (!m->has_time || n < 2 * PARTS || from < -FAR || to > FAR || to <= from)
+	if (!m->has_time || n < 2 * PARTS || from < -CUTS_FAR || to > CUTS_FAR || to <= from)
 		return false;
 	double scale = (PARTS - 1) / (double)(to - from);
 	size_t step = n / ENOUGH + 1;
@@ -153,7 +151,7 @@ void together_count(const struct together *t, struct together *counted)
 /* A phase may begin or end at no time. */
 static int64_t shown(const struct cuts *c, int64_t t, int64_t shift)
 {
-	return t < -FAR || t > FAR ? t : cuts_shown(c, t + shift);
+	return t < -CUTS_FAR || t > CUTS_FAR ? t : cuts_shown(c, t + shift);
 }
 
 static void cut_one(const struct model *m, const struct cuts *c, int64_t shift, struct model *copy)
